@@ -12,7 +12,21 @@ pub(crate) fn move_command(action: &MoveAction) -> ShellCommand {
         MoveAction::OrphanCanary(canary) => {
             of("kubectl delete canaries.flagger.app", canary).words("--cascade=orphan")
         }
-        MoveAction::DeleteRollout(rollout) => of("kubectl delete rollouts.argoproj.io", rollout),
+        MoveAction::DeleteRulesOfVersions(ObjectName { namespace, name }) => {
+            ShellCommand::new("kubectl delete destinationrules.networking.istio.io")
+                .name(&format!("{name}-primary"), "NAME-primary")
+                .name(&format!("{name}-canary"), "NAME-canary")
+                .words("-n")
+                .name(namespace, "NAMESPACE")
+                .words("--ignore-not-found")
+        }
+        MoveAction::OrphanRollout(rollout) => {
+            of("kubectl delete rollouts.argoproj.io", rollout).words("--cascade=orphan")
+        }
+        MoveAction::DeleteDeployment(deployment) => of("kubectl delete deployment", deployment),
+        MoveAction::AdoptDeployment(deployment, label) => {
+            of("canary-ctl twin adopt", deployment).words("--label").quoted(&label.join("="), "LABEL=VERSION")
+        }
         MoveAction::ScaleDeployment(deployment, replicas) => of("kubectl scale deployment", deployment)
             .words("--replicas")
             .name(&replicas.to_string(), "COUNT"),

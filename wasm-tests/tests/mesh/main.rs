@@ -22,6 +22,7 @@ mod five_minutes;
 mod forgery;
 mod keys;
 mod module;
+mod moves;
 mod own_program;
 mod position;
 mod role_changes;

@@ -68,7 +68,7 @@ impl Cluster {
 
     async fn of_rollout(&self, rollout: &Value, namespace: &str) -> Result<Vec<Value>, Error> {
         let workload = deployment(rollout, "/spec/workloadRef/name", namespace);
-        let mut objects = self.existing(workload).await?;
+        let mut objects = self.existing(workload.into_iter().chain(stable_pods(rollout, namespace))).await?;
         for (api_version, kind, namespace) in [
             (ARGO, "AnalysisTemplate", namespace),
             (ARGO, "ClusterAnalysisTemplate", ""),
@@ -100,6 +100,13 @@ impl Cluster {
 fn deployment(object: &Value, pointer: &str, namespace: &str) -> Option<Reference> {
     let name = object.pointer(pointer)?.as_str()?;
     Some(Reference::new("apps/v1", "Deployment", namespace, name))
+}
+
+/// The `ReplicaSet` of a Rollout's stable revision.
+fn stable_pods(rollout: &Value, namespace: &str) -> Option<Reference> {
+    let text = |pointer: &str| rollout.pointer(pointer).and_then(Value::as_str);
+    let name = format!("{}-{}", text("/metadata/name")?, text("/status/stableRS")?);
+    Some(Reference::new("apps/v1", "ReplicaSet", namespace, &name))
 }
 
 /// The Gateways that routes name.

@@ -15,6 +15,8 @@ pub(super) enum Handling {
     Differs(Importance, &'static str, &'static str),
     /// Not carried: what is lost, what to do.
     Lost(Importance, &'static str, &'static str),
+    /// The deprecated name of another field, whose fields it has.
+    Deprecated(&'static str),
 }
 
 /// Fields of one handling, by their paths in the schema: `[]` for the items of a list, `*` for a name of the user's, `**` at the end for
@@ -51,6 +53,10 @@ pub(super) const fn lost(
     action: &'static str,
 ) -> FieldRule {
     FieldRule { fields, handling: Handling::Lost(importance, what, action) }
+}
+
+pub(super) const fn deprecated(fields: &'static str, name: &'static str) -> FieldRule {
+    FieldRule { fields, handling: Handling::Deprecated(name) }
 }
 
 impl FieldRule {
@@ -108,8 +114,10 @@ impl Walk<'_> {
         if !entry.node.is_off() {
             self.note(handling, &field);
         }
-        if !rule.ends_with(".**") {
-            self.within(&entry.node, &path, &field);
+        match handling {
+            Handling::Deprecated(name) => self.within(&entry.node, name, &field),
+            _ if rule.ends_with(".**") => {}
+            _ => self.within(&entry.node, &path, &field),
         }
     }
 
@@ -145,6 +153,9 @@ impl Walk<'_> {
             Handling::Carried | Handling::Irrelevant => return,
             Handling::Differs(importance, what, action) => (Fate::Differs, importance, what, action),
             Handling::Lost(importance, what, action) => (Fate::Lost, importance, what, action),
+            Handling::Deprecated(_) => {
+                (Fate::Differs, Importance::Cosmetic, "a deprecated name", "rename it in the source")
+            }
         };
         self.differences.note(origin, (importance, fate), what, action);
     }

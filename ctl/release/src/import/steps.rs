@@ -22,8 +22,14 @@ pub struct MoveStep {
 pub enum MoveAction {
     /// Delete a `Canary`; what it owns stays, without an owner.
     OrphanCanary(ObjectName),
-    /// Delete a `Rollout` with its pods.
-    DeleteRollout(ObjectName),
+    /// Delete the `DestinationRule`s that Flagger has made for the versions of a Service: `NAME-primary`, `NAME-canary`.
+    DeleteRulesOfVersions(ObjectName),
+    /// Delete a `Rollout`; its `ReplicaSet`s stay, without an owner.
+    OrphanRollout(ObjectName),
+    /// Delete a Deployment.
+    DeleteDeployment(ObjectName),
+    /// Give the running pods of a Deployment the label of their version, by its name and value.
+    AdoptDeployment(ObjectName, [String; 2]),
     /// Scale a Deployment.
     ScaleDeployment(ObjectName, u32),
 }

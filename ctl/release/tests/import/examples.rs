@@ -86,7 +86,7 @@ const HEAD: &str = "# Examples that were imported
 <!-- Written by `UPDATE_GOLDEN=1 cargo test -p canary-release --locked --test import`; do not edit. -->
 
 Twenty `Canary`s and twenty `Rollout`s in our words, after shapes that public repositories and the documentation of both tools have. They are read from
-files; no controller ran. Each release is one that the reader accepts. *Exit 1*: a guard of users is lost, and named.
+files. Each release is one that the reader accepts. *Exit 1*: a guard of users is lost, and named.
 
 ";
 

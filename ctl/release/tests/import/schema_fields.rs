@@ -7,7 +7,7 @@ const FLAGGER: &str = include_str!("fields/flagger.txt");
 const ARGO: &str = include_str!("fields/argo-rollouts.txt");
 
 /// Fields that schemas do not have any more, and objects still do.
-const DEPRECATED: [&str; 1] = ["spec.canaryAnalysis.**"];
+const DEPRECATED: [&str; 1] = ["spec.canaryAnalysis"];
 
 fn schemas() -> BTreeMap<&'static str, Vec<&'static str>> {
     let mut schemas: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -156,7 +156,7 @@ fn steps_file(file: &Path) -> PathBuf {
 
 fn steps_text(steps: &[MoveStep]) -> Result<String, Error> {
     let mut text =
-        "# What the move needs beside the release, in this order. Apply one document at a time.\n".to_owned();
+        "# What the move needs beside the release, in this order. Each document by itself, with\n#     kubectl apply --server-side --force-conflicts -f FILE\n# An apply without these flags keeps what the other tool has written, such as labels in the selector of a Service.\n".to_owned();
     for (index, step) in steps.iter().enumerate() {
         let separator = if step.object.is_some() { "---\n" } else { "" };
         let _ = writeln!(text, "{separator}# {}. {}", index + 1, escape::line(&step.why));

@@ -45,6 +45,11 @@ impl Cli {
         std::fs::write(self.folder.path().join("canary.yaml"), document.text()).unwrap();
     }
 
+    /// The text of a file of its folder.
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(name)).unwrap()
+    }
+
     /// Runs `canary-ctl` with these arguments.
     pub(crate) async fn run(&self, line: &str) -> Output {
         let output = self.command(line).output().await.unwrap();

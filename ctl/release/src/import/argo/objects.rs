@@ -9,16 +9,29 @@ use super::{BLUE_GREEN, CANARY, HASH};
 use crate::yaml::Node;
 use serde_json::{Map, Value, json};
 
+/// In the place of the value that nobody has given: a label that the API server refuses, so that nothing is applied by mistake.
+const NO_HASH: &str = "<status.stableRS of the Rollout>";
+
 pub(super) fn read(context: &mut Context<'_>, versions: &RolloutVersions) {
     let (name, namespace) = (context.name.clone(), context.namespace.clone());
     context.steps.push(MoveStep::note(
         "Begin between two releases: the Rollout is healthy, and all users are on its stable revision.",
     ));
+    if let Some(workload) = context.subject.text("spec.workloadRef.name") {
+        context.steps.push(MoveStep::action(
+            "This Deployment goes first. Its selector fits the pods of the Rollout: it would take them over, and end them. Argo has scaled it down, so no user loses a pod.",
+            MoveAction::DeleteDeployment(ObjectName::new(&namespace, workload)),
+        ));
+    }
+    context.steps.push(MoveStep::action(
+        "Argo stops, and its pods stay: their ReplicaSet loses its owner and is not deleted. No request changes its way.",
+        MoveAction::OrphanRollout(ObjectName::new(&namespace, &name)),
+    ));
     deployment(context, versions);
     let (service, _) = service_name(context);
     let spec = service_spec(context, &service);
     context.steps.push(MoveStep::object(
-        "The Service selects the pods of all versions: Argo's hash is no part of the selector any more. Users may reach the pods of the Rollout and those of the Deployment, which are the same version.",
+        "The Service selects the pods of all versions: Argo's hash is no part of the selector any more. There are pods of one version, so no request changes its way.",
         object("v1", "Service", (&namespace, &service), &spec),
     ));
     let objects = route_objects(context);
@@ -29,10 +42,9 @@ pub(super) fn read(context: &mut Context<'_>, versions: &RolloutVersions) {
             (found.namespace.as_deref().unwrap_or(&namespace), &found.name),
             &routes(context, found.get("spec"), &service),
         );
-        context.steps.push(MoveStep::object(
-            "One destination in the place of Argo's two: the Service. Argo writes its weights until the Rollout is gone, so let it be healthy.",
-            routes,
-        ));
+        context
+            .steps
+            .push(MoveStep::object("One destination in the place of Argo's two: the Service.", routes));
     }
     settings(context, &service);
     if !objects.is_empty() {
@@ -43,44 +55,83 @@ pub(super) fn read(context: &mut Context<'_>, versions: &RolloutVersions) {
             ),
         );
     }
-    context.steps.push(MoveStep::action(
-        "Apply the release when the Deployment is ready. Then the Rollout goes with its pods: sessions in their memory end here, once, as in every update before.",
-        MoveAction::DeleteRollout(ObjectName::new(&namespace, &name)),
+    context.steps.push(MoveStep::note(
+        "Apply the release. This is the one moment in which users are assigned again: to stable, where all of them are already. The next version is a Deployment of its own with its own value of the label, or a twin of the chart.",
     ));
 }
 
-/// The pods of stable under a name that belongs to their version.
+/// A Deployment that takes over the pods of stable. Kubernetes gives it a `ReplicaSet` without an owner that its selector fits, and
+/// replaces no pod while both have the same template.
+///
+/// # Source
+/// Kubernetes, `getReplicaSetsForDeployment` and `FindNewReplicaSet` of the Deployment controller.
 fn deployment(context: &mut Context<'_>, versions: &RolloutVersions) {
-    let subject = context.subject;
-    let (name, namespace) = (context.name.clone(), context.namespace.clone());
-    if let Some(workload) = subject.text("spec.workloadRef.name") {
-        let replicas = subject.text("spec.replicas").and_then(|count| count.parse().ok()).unwrap_or(1);
-        context.steps.push(MoveStep::action(
-            format!("Deployment `{workload}` has the pod template already, and Argo may have scaled it down. Give its pods the label `{}: {}`, and scale it: it is stable from now on, and the next version is a Deployment of its own, or a twin of its chart.", versions.label, versions.stable),
-            MoveAction::ScaleDeployment(ObjectName::new(&namespace, workload), replicas),
-        ));
-        return;
+    let (subject, namespace) = (context.subject, context.namespace.clone());
+    let hash = subject.text("status.stableRS").unwrap_or(NO_HASH);
+    let replica_set = context.sources.find(&["ReplicaSet"], &format!("{}-{hash}", context.name), &namespace);
+    if replica_set.is_none() {
+        let difference = "the source has no ReplicaSet of stable: the Deployment of the steps takes over its pods only if both have the same template";
+        context.placeholder(
+            &context.origin("spec.template"),
+            difference,
+            "import by NAMESPACE/NAME, or give the Rollout and its ReplicaSet as the cluster has them",
+        );
     }
-    let labels = subject.get("spec.selector").map_or_else(|| json!({}), Node::to_json);
-    let mut selector = labels;
-    set_label(&mut selector, "matchLabels", versions);
-    let mut template = subject.get("spec.template").map_or_else(|| json!({}), Node::to_json);
-    if let Some(metadata) = child(&mut template, "metadata") {
-        set_label(metadata, "labels", versions);
-    }
+    let mut template = match replica_set.and_then(|found| found.get("spec.template")) {
+        Some(template) => template.to_json(),
+        None => own_template(context, hash),
+    };
+    template
+        .get_mut("metadata")
+        .and_then(Value::as_object_mut)
+        .map(|fields| fields.remove("creationTimestamp"));
+    let is_labelled = template.pointer("/metadata/labels").and_then(|labels| labels.get(&versions.label))
+        == Some(&versions.stable.clone().into());
     let mut spec = Map::new();
-    for name in ["replicas", "minReadySeconds"] {
-        if let Some(value) = subject.get(&format!("spec.{name}")) {
+    let scaled = replica_set.unwrap_or(subject);
+    for (name, source) in [("replicas", scaled), ("minReadySeconds", subject)] {
+        if let Some(value) = source.get(&format!("spec.{name}")) {
             spec.insert(name.to_owned(), value.to_json());
         }
     }
+    let mut selector = subject.get("spec.selector").map_or_else(|| json!({}), Node::to_json);
+    set_label(&mut selector, "matchLabels", hash);
     spec.insert("selector".to_owned(), selector);
     spec.insert("template".to_owned(), template);
-    let name = format!("{name}-{}", crate::spec::version_subset(&versions.stable));
+    let name = format!("{}-{}", context.name, crate::spec::version_subset(&versions.stable));
     context.steps.push(MoveStep::object(
-        "The version that all users are on, with a label that does not change. The next version is another Deployment with its own value of the label, or a twin of its chart.",
+        "It takes over the pods of stable, and replaces none: the template is that of their ReplicaSet, with Argo's hash. An autoscaler of the Rollout has to name it from now on.",
         object("apps/v1", "Deployment", (&namespace, &name), &Value::Object(spec)),
     ));
+    if !is_labelled {
+        context.steps.push(MoveStep::action(
+            "The pods get the label of their version as they run.",
+            MoveAction::AdoptDeployment(
+                ObjectName::new(&namespace, &name),
+                [versions.label.clone(), versions.stable.clone()],
+            ),
+        ));
+    }
+}
+
+/// The pod template of the Rollout, or of its Deployment, as Argo gives it to the pods of stable.
+fn own_template(context: &Context<'_>, hash: &str) -> Value {
+    let workload = context.subject.text("spec.workloadRef.name");
+    let workload = workload.and_then(|name| context.sources.find(&["Deployment"], name, &context.namespace));
+    let template = workload.unwrap_or(context.subject).get("spec.template");
+    let mut template = template.map_or_else(|| json!({}), Node::to_json);
+    let Some(metadata) = child(&mut template, "metadata") else { return template };
+    for kind in ["labels", "annotations"] {
+        let added = context.subject.get(&format!("{CANARY}.stableMetadata.{kind}"));
+        let added = added.map_or(&[][..], Node::entries);
+        for entry in added {
+            if let Some(fields) = child(metadata, kind).and_then(Value::as_object_mut) {
+                fields.insert(entry.key.clone(), entry.node.to_json());
+            }
+        }
+    }
+    set_label(metadata, "labels", hash);
+    template
 }
 
 /// The mapping under a name, made where there is none.
@@ -95,9 +146,9 @@ fn child<'v>(value: &'v mut Value, name: &str) -> Option<&'v mut Value> {
     Some(inner)
 }
 
-fn set_label(value: &mut Value, name: &str, versions: &RolloutVersions) {
+fn set_label(value: &mut Value, name: &str, hash: &str) {
     if let Some(labels) = child(value, name).and_then(Value::as_object_mut) {
-        labels.insert(versions.label.clone(), versions.stable.clone().into());
+        labels.insert(HASH.to_owned(), hash.into());
     }
 }
 
@@ -127,13 +178,10 @@ fn settings(context: &mut Context<'_>, service: &str) {
     if let Some(subsets) = spec.get_mut("subsets").and_then(Value::as_array_mut) {
         subsets.retain(|subset| !own.contains(&subset.get("name").and_then(Value::as_str)));
     }
-    if spec.get("subsets").and_then(Value::as_array).is_some_and(Vec::is_empty) {
-        spec.as_object_mut().map(|fields| fields.remove("subsets"));
-    }
     let namespace = rule.namespace.clone().unwrap_or_else(|| context.namespace.clone());
     let object = object(ISTIO, "DestinationRule", (&namespace, &rule.name), &spec);
     context.steps.push(MoveStep::object(
-        "The settings of the host without Argo's subsets, whose labels end with the Rollout. It comes after the VirtualService, so that no route names a subset that is gone.",
+        "The settings of the host without Argo's subsets. It comes after the VirtualService, so that no route names a subset that is gone.",
         object,
     ));
 }

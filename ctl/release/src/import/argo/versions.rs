@@ -11,7 +11,7 @@ pub(super) struct RolloutVersions {
 }
 
 impl RolloutVersions {
-    /// The label `version` with the value that the pods have, else the tag of their image, else `v1`.
+    /// The label `version` with the value that the pods have, else as asked, else the tag of their image, else `v1`.
     pub(super) fn of(context: &mut Context<'_>) -> Self {
         let subject = context.subject;
         let label = "version".to_owned();
@@ -26,9 +26,13 @@ impl RolloutVersions {
         let tag = image
             .and_then(|image| image.rsplit('/').next()?.split('@').next()?.split_once(':'))
             .map(|(_, tag)| tag);
-        let found = own.or(tag).filter(|text| is_version(text)).map(str::to_owned);
-        let is_known = found.is_some() || context.options.stable.is_some();
-        if !is_known {
+        let asked = context.options.stable.as_deref();
+        let found = own.or(asked).or(tag).filter(|text| is_version(text)).map(str::to_owned);
+        if let (Some(own), Some(asked)) = (own, asked.filter(|asked| own != Some(*asked))) {
+            let difference = format!("the pods of stable are labelled `{own}`, and `{asked}` was asked for");
+            context.placeholder(&context.origin("spec.template"), difference, "the pods keep their label");
+        }
+        if found.is_none() {
             let origin = context.origin("spec.template");
             context.placeholder(
                 &origin,
@@ -36,7 +40,7 @@ impl RolloutVersions {
                 "check `spec.versions.stable`",
             );
         }
-        let stable = context.options.stable.clone().or(found).unwrap_or_else(|| "v1".to_owned());
+        let stable = found.unwrap_or_else(|| "v1".to_owned());
         Self { label, stable, canary: context.options.canary.clone() }
     }
 

@@ -1,7 +1,7 @@
 //! The fields of Flagger's kinds.
 
 use super::super::difference::{BEHAVIOUR, COSMETIC, GUARD};
-use super::super::fields::{FieldRule, carried, differs, irrelevant, lost};
+use super::super::fields::{FieldRule, carried, deprecated, differs, irrelevant, lost};
 
 const IN_ROUTES: &str = "it belongs to the VirtualService, which is yours from now on";
 const KEEP_ROUTES: &str = "it is in the VirtualService of the steps";
@@ -189,13 +189,8 @@ pub(in crate::import) const CANARY: &[FieldRule] = &[
         "the pin takes this attribute from the session cookie of the application",
         "name it in `session.cookie`",
     ),
-    // Deprecated, and not in the schema of the resource any more.
-    differs(
-        "spec.canaryAnalysis.**",
-        COSMETIC,
-        "the deprecated name of `analysis`: its fields are read, and not compared with a table",
-        "rename it, and import again",
-    ),
+    // Not in the schema of the resource any more.
+    deprecated("spec.canaryAnalysis", "spec.analysis"),
 ];
 
 /// `MetricTemplate`, `flagger.app/v1beta1`.

@@ -49,6 +49,11 @@ fn virtual_service(context: &mut Context<'_>) {
         "One destination in the place of Flagger's two. The canary still has no pods, so users stay on the primary.",
         routes,
     ));
+    let service = service_name(context);
+    context.steps.push(MoveStep::action(
+        "No route leads to the hosts of Flagger's rules any more, and `NAME-canary` is the name of a rule of ours. Its Services of each version stay for the way back.",
+        MoveAction::DeleteRulesOfVersions(ObjectName::new(&context.namespace, &service)),
+    ));
     let routes = DraftField::value("spec/routes", "inject", &context.origin("spec.service"));
     context.add(
         routes.comment("Into the VirtualService of the steps; `external` if Helm or a GitOps tool owns it."),
