@@ -269,6 +269,7 @@ mod tests {
             coverage: Coverage::default(),
             beside_stable: BTreeMap::new(),
             narrow: None,
+            default_route: None,
             template_drift: Vec::new(),
             remote_clusters: BTreeSet::new(),
             counts_sessions: true,

@@ -119,14 +119,24 @@ impl Cluster {
             let message = format!("`{release}` has {weight} of its users on the canary: they would be moved");
             PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::ZeroWeight)?;
         }
+        if let Some(default) = Box::pin(self.default_route(release, record)).await? {
+            let message = default.to_string();
+            let alternative = Alternative::SelectStable(Box::new(default));
+            PreflightCheck::MovesUsers.refuse(skipped, message, alternative)?;
+        }
         let Some((version, ready)) = pods.ready_beside_stable(record).into_iter().next() else {
             return self.check_affinity(record, &pods, skipped).await;
         };
-        let service = &record.service.name;
-        let message = format!(
-            "version `{version}` has {}: without routes Service `{service}` sends users of each version to both",
-            counted(ready, "ready pod", "ready pods")
-        );
+        let (service, pods) = (&record.service.name, counted(ready, "ready pod", "ready pods"));
+        let message = if record.service.per_version {
+            format!(
+                "version `{version}` has {pods}: without routes Service `{service}` sends its users to others"
+            )
+        } else {
+            format!(
+                "version `{version}` has {pods}: without routes Service `{service}` sends users of each version to both"
+            )
+        };
         Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::StopPods { version })?)
     }
 

@@ -24,6 +24,9 @@ pub const RECORD_KEYS: &str = "canary-ctl-record-keys";
 /// The Lease under which the version label of running pods changes: one change in a namespace at a time.
 pub const ADOPTION_LEASE: &str = "canary-ctl-adoption";
 
+/// The API group of `HTTPRoute`s and their Gateways.
+const GATEWAY_API_GROUP: &str = "gateway.networking.k8s.io";
+
 /// A rule of a Role: the verbs that are allowed on some resources of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -116,6 +119,9 @@ fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<Rule
     for gateway in release.gateways.iter().map(|gateway| &gateway.name) {
         let mut rules = Rules(&mut all, gateway.namespace.as_str());
         rules.add("networking.istio.io", "gateways", [gateway.name.as_str()], &["get"]);
+        if release.routes == Some(Routes::GatewayApi) {
+            rules.add(GATEWAY_API_GROUP, "gateways", [gateway.name.as_str()], &["get"]);
+        }
     }
     for namespace in release.signing_namespaces() {
         let mut rules = Rules(&mut all, &namespace);
@@ -153,7 +159,11 @@ fn add_objects_of_others(all: &mut BTreeMap<String, Vec<Rule>>, release: &Releas
     // Other routes to the Service: those that Istio matches first, and those that bypass ours.
     let callers = proxies(release).into_iter().map(|proxies| proxies.namespace);
     for namespace in callers.chain([release.name.namespace.to_string()]).collect::<BTreeSet<_>>() {
-        Rules(all, &namespace).add("networking.istio.io", "virtualservices", [], &["list"]);
+        let mut rules = Rules(all, &namespace);
+        rules.add("networking.istio.io", "virtualservices", [], &["list"]);
+        if release.routes == Some(Routes::GatewayApi) {
+            rules.add(GATEWAY_API_GROUP, "httproutes", [], &["list"]);
+        }
     }
 }
 
@@ -276,7 +286,14 @@ fn own(rules: &mut Rules<'_>, release: &Release) {
     }
     rules.add("networking.k8s.io", "ingresses", [], &["list"]);
     if release.routes == Some(Routes::External) {
-        rules.add("gateway.networking.k8s.io", "httproutes", [], &["list"]);
+        rules.add(GATEWAY_API_GROUP, "httproutes", [], &["list"]);
+    }
+    if release.routes == Some(Routes::GatewayApi) {
+        // Those of each version. Versions come and go, so their names are not known in advance.
+        let verbs = ["get", "create", "patch", "delete"];
+        rules.add("", "services", [], &verbs);
+        rules.add("networking.istio.io", "destinationrules", [], &verbs);
+        rules.add(GATEWAY_API_GROUP, "httproutes", [], &verbs);
     }
 }
 

@@ -125,11 +125,14 @@ fn read(files: &[PathBuf]) -> Result<Vec<Release>, Error> {
 
 /// Refuses releases whose routes cannot be worked out from the file.
 fn check_routes(releases: &[Release]) -> Result<(), Error> {
-    if !releases.iter().any(|release| release.routes == Some(Routes::Inject)) {
+    let is_found = |routes: &&Routes| matches!(routes, Routes::Inject | Routes::GatewayApi);
+    let Some(routes) = releases.iter().filter_map(|release| release.routes.as_ref()).find(is_found) else {
         return Ok(());
-    }
+    };
+    let found = routes.name();
+    let from = if *routes == Routes::Inject { "what it is injected into" } else { "what it is beside" };
     Err(Error::usage(
-        "expected `routes: managed` or `external`, found `inject`: what it is injected into is on the cluster",
+        format!("expected `routes: managed` or `external`, found `{found}`: {from} is on the cluster"),
         "`canary-ctl diff` shows it, and `canary-ctl apply` does it",
     ))
 }
@@ -143,7 +146,8 @@ fn print_routes(releases: &[Release], of: &RouteFiles, printer: &mut Printer) ->
         ));
     }
     let members: Vec<_> = releases.iter().map(|release| ReleaseInstance::first(release, 1)).collect();
-    if of.gateway_api {
+    let is_beside = releases.iter().any(|release| release.routes == Some(Routes::GatewayApi));
+    if of.gateway_api && !is_beside {
         printer.yaml(&manifest::http_routes(&members, &of.ports.iter().copied().collect())?)?;
         return Ok(Outcome::Done);
     }

@@ -119,6 +119,12 @@ pub(super) fn afterwards(release: Option<&ReleaseName>, record: &Record, printer
             "the routes are yours: let the default route of every path name the subset of `{stable}`"
         ));
     }
+    if record.routes == Routes::GatewayApi {
+        printer.hint(&format!(
+            "let Service `{}` select `{stable}` before the old pods go: what no route takes gets its pods; `canary-ctl status` prints the command",
+            record.service.name
+        ));
+    }
     if release.is_none() && !record.draining.is_empty() {
         printer.hint("leave the old pods; `canary-ctl promote --finish` takes their routes away when they have drained");
     }

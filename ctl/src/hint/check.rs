@@ -3,7 +3,9 @@
 use super::Hint;
 use super::command::{ShellCommand, shown};
 use super::status::{NO_ENVOY, unreadable};
-use canary_release::preflight::{Alternative, CheckFailed, NarrowSelector, PreflightCheck, UnroutedCalls};
+use canary_release::preflight::{
+    Alternative, CheckFailed, DefaultRoute, NarrowSelector, PreflightCheck, UnroutedCalls,
+};
 use canary_release::routing::{Bypass, Gap, TakenHost};
 use canary_release::spec::Routes;
 use std::collections::BTreeMap;
@@ -72,6 +74,7 @@ fn instead(alternative: &Alternative) -> String {
         }
         Alternative::NameModule => "name where the module is in `delivery.module`",
         Alternative::CloseGap { gap } => closes(gap.bypass),
+        Alternative::SelectStable(default) => return selects(default),
         Alternative::PromoteTrain { train } => {
             let command = ShellCommand::new("canary-ctl promote --train").name(train, "TRAIN");
             return format!("{command} promotes them before it");
@@ -113,7 +116,9 @@ pub(crate) const fn alternative_to(check: PreflightCheck) -> &'static str {
         PreflightCheck::PlaceholderModule => "name the module in `delivery.module`",
         PreflightCheck::HiddenSubsets => "give that DestinationRule the subsets of the release",
         PreflightCheck::UnroutedCalls => "call the Service of the release, by HTTP, within its scope",
-        PreflightCheck::RoutesBypassed => "let that route lead to the subset of stable",
+        PreflightCheck::RoutesBypassed => {
+            "let that route lead to the subset of stable; with `routes: gateway-api`, let the Service select stable"
+        }
         PreflightCheck::Paused => "ask the user who paused the release",
         PreflightCheck::MaxStep => "take smaller steps, or change `maxStep`",
         PreflightCheck::NoUserKey => "add a key to `identifyBy`, or set `mint: navigation`",
@@ -129,6 +134,18 @@ fn stops(version: &str) -> String {
          the revision before it",
         shown(version)
     )
+}
+
+/// The edit of the plain Service by its owner.
+pub(super) fn selects(default: &DefaultRoute) -> String {
+    let patch = serde_json::json!({"spec": {"selector": {&default.label: &default.stable}}}).to_string();
+    let command = ShellCommand::new("kubectl patch service")
+        .name(&default.service, "SERVICE")
+        .words("-n")
+        .name(&default.namespace, "NAMESPACE")
+        .words("-p")
+        .quoted(&patch, "PATCH");
+    format!("{command}, and the same in the chart or the repository that owns it")
 }
 
 fn serves(host: &str) -> String {

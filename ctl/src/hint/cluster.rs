@@ -1,6 +1,7 @@
 //! Why an operation on a cluster failed.
 
 use super::Hint;
+use super::check::selects;
 use super::command::{ShellCommand, shown};
 use super::rights::right_to_add;
 use canary_operations::{CredentialError, Error, KubeconfigError, Obstacle, Protected, ReadinessError};
@@ -117,6 +118,7 @@ impl Hint for Protected {
                 "take the subset of `{}` out of its routes; the next call takes the subset away",
                 shown(version)
             ),
+            Self::DefaultRoute(default) => selects(default),
             Self::RoutedSubset { .. } => {
                 "all users are on stable; let its routes lead to the Service without subsets, and call again"
                     .to_owned()

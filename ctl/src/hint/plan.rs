@@ -22,6 +22,19 @@ impl Hint for Error {
             Self::NothingToEdit { .. } => {
                 "set `routes: managed`, and `apply` makes one; or write one first".to_owned()
             }
+            Self::NothingBeside { .. } => {
+                "write one; or set `routes: managed`, and `apply` makes routes of its own".to_owned()
+            }
+            Self::NoSelector { .. } => "name the Service of the pods in `service.name`".to_owned(),
+            Self::ForeignRoute { namespace, .. } => format!(
+                "move it to namespace `{}`; or set `routes: external`, and write the rules that `canary-ctl generate routes --gateway-api` prints",
+                shown(namespace)
+            ),
+            Self::Siblings(_) => {
+                "change these rules; or set `routes: external`, and write the rules that `canary-ctl generate routes --gateway-api` prints".to_owned()
+            }
+            Self::SeveralPolicies { .. } => "let the DestinationRules of the gateways' namespaces agree".to_owned(),
+            Self::OtherRoutes { .. } => "`canary-ctl uninstall`, then `canary-ctl apply`".to_owned(),
             Self::Uneditable { obstacle, .. } => past(obstacle).to_owned(),
             Self::Undecided { .. } => {
                 "set `routes: inject`: ours go before theirs, and `uninstall` takes them out; or `external`: you put them in; or `managed`: one of ours beside it".to_owned()

@@ -1,6 +1,7 @@
 //! What a person can do about each problem of a release, and about a proxy that lags.
 
 use super::Hint;
+use super::check::selects;
 use super::command::{ShellCommand, shown};
 use super::rights::right_to_add;
 use assignment::contract::Role;
@@ -24,6 +25,7 @@ impl Hint for Problem<'_> {
             Self::ScaledDown(found) => return found.hint(),
             Self::WrongCookie(found) => names_cookie(found).to_owned(),
             Self::TemplateDrift { drift } => rendered_again(drift),
+            Self::DefaultRoute(default) => selects(default),
             Self::NotObserved { right } => right_to_add(right),
             Self::UnverifiedRecord { .. } => {
                 "`canary-ctl generate rbac` prints the right to read the keys of records".to_owned()

@@ -170,6 +170,15 @@ fn what_is_edited_on_a_cluster_cannot_be_printed() {
         "error: expected `routes: managed` or `external`, found `inject`: what it is injected into is on the cluster
   hint: `canary-ctl diff` shows it, and `canary-ctl apply` does it\n",
     );
+    cli.write("canary.yaml", &text.replacen("  delivery:", "  routes: gateway-api\n  delivery:", 1));
+    for verb in ["generate --dry-run", "generate routes", "generate routes --gateway-api"] {
+        cli.run(verb).expect_output(
+            2,
+            "",
+            "error: expected `routes: managed` or `external`, found `gateway-api`: what it is beside is on the cluster
+  hint: `canary-ctl diff` shows it, and `canary-ctl apply` does it\n",
+        );
+    }
 }
 
 #[test]

@@ -92,6 +92,26 @@ fn a_value_that_the_filter_would_refuse_is_reported_at_its_field() {
 }
 
 #[test]
+fn routes_beside_http_routes_are_those_of_gateways_on_a_cluster() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    for (added, expected) in [
+        (
+            "sidecars: [{namespace: web, selector: {app: web}}]",
+            "found `sidecars`: no such route is used inside the mesh",
+        ),
+        (
+            "sessionAffinity: identity",
+            "expected no `sessionAffinity` with `routes: gateway-api`, found `identity`",
+        ),
+    ] {
+        let text = text.replacen("  delivery:", &format!("  routes: gateway-api\n  {added}\n  delivery:"), 1);
+        let ran = CliFixture::new().write("canary.yaml", &text).run("lint");
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{added}");
+        assert!(ran.stderr.contains(expected), "expected {expected}, found {}", ran.stderr);
+    }
+}
+
+#[test]
 fn one_version_in_both_roles_is_one_fault() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
     let ran =

@@ -96,6 +96,35 @@ pub fn shop_with_virtual_service() -> FakeApi {
     api
 }
 
+/// The shop behind a Gateway of the Gateway API, with an `HTTPRoute` that its owner has written: its Service selects `v1` alone.
+pub fn shop_with_http_route() -> FakeApi {
+    let api = shop();
+    let mut state = api.state();
+    state.store.edit("Service", "shop", |service| service["spec"]["selector"]["version"] = json!("v1"));
+    let listener = json!({"name": "https", "port": 443, "protocol": "HTTPS"});
+    state.create(&json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+        "metadata": {"name": "edge", "namespace": INGRESS}, "spec": {"listeners": [listener]}}));
+    let backend = json!([{"name": "shop", "port": 80}]);
+    let prefix = |path: &str| json!([{"path": {"type": "PathPrefix", "value": path}}]);
+    state.create(&json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
+    "metadata": {"name": "site", "namespace": SHOP},
+    "spec": {"parentRefs": [{"namespace": INGRESS, "name": "edge"}], "hostnames": ["shop.example.com"],
+        "rules": [{"matches": prefix("/cart"), "timeouts": {"request": "3s"}, "backendRefs": backend},
+            {"matches": prefix("/"), "backendRefs": backend}]}}));
+    drop(state);
+    api
+}
+
+/// The release of that shop, with changes to its `spec`.
+pub fn release_beside_http_routes(changes: &Value) -> Release {
+    let mut all = json!({"routes": "gateway-api",
+        "gateways": [{"name": "ingress/edge", "selector": {"istio": "gateway"}}]});
+    for (name, value) in changes.as_object().cloned().unwrap_or_default() {
+        all[name] = value;
+    }
+    release(&all)
+}
+
 /// The release of the shop, with changes to its `spec`.
 pub fn release(changes: &Value) -> Release {
     parse(Path::new("canary.yaml"), &document(changes)).unwrap().release

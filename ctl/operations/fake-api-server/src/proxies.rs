@@ -221,7 +221,8 @@ impl Proxies {
             // A rule for its own namespace alone is one of other callers.
             let is_seen = |rule: &&Value| rule["spec"]["exportTo"] != serde_json::json!(["."]);
             let rules = store.of_kind("DestinationRule").filter(is_seen);
-            let clusters: BTreeSet<String> = rules.flat_map(subsets).collect();
+            let services = store.of_kind("Service").map(|service| service["metadata"]["name"].to_string());
+            let clusters: BTreeSet<String> = rules.flat_map(subsets).chain(services).collect();
             proxy.clusters_added += clusters.difference(&proxy.clusters).count();
             proxy.clusters = clusters;
         }

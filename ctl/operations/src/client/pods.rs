@@ -135,11 +135,16 @@ impl ApiClient {
             return Ok(ServicePods::default());
         };
         let ports = found.ports.iter().flatten().filter_map(|port| u16::try_from(port.port).ok()).collect();
-        let pods = match &found.selector {
+        let mut selector = found.selector;
+        if let Some(labels) = selector.as_mut().filter(|_| service.per_version) {
+            // Of every version: each has a Service of its own.
+            labels.remove(&service.label);
+        }
+        let pods = match &selector {
             Some(labels) => self.pods(namespace, labels).await?,
             None => Vec::new(),
         };
-        Ok(ServicePods { ports: Some(ports), selector: found.selector.unwrap_or_default(), pods })
+        Ok(ServicePods { ports: Some(ports), selector: selector.unwrap_or_default(), pods })
     }
 
     /// The labels that a Service selects.

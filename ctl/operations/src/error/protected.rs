@@ -1,6 +1,7 @@
 //! What an operation would break of others.
 
 use canary_release::object::Reference;
+use canary_release::preflight::DefaultRoute;
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::ReleaseName;
 
@@ -15,6 +16,9 @@ pub enum Protected {
         /// The name of the object, in the release's namespace.
         route_object: String,
     },
+    /// The plain Service selects a version that is gone or ends, so its objects stay.
+    #[error("{0}")]
+    DefaultRoute(Box<DefaultRoute>),
     /// An external route leads to a subset that only our rule has.
     #[error("{ROUTE_KIND} `{route_object}` leads to subset `{subset}` of {rule}")]
     RoutedSubset {

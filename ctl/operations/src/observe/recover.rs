@@ -248,6 +248,12 @@ impl Cluster {
         for kind in ["DestinationRule", ROUTE_KIND] {
             objects.extend(self.client.list(ISTIO, kind, own).await?);
         }
+        // What versions have for themselves beside routes of others.
+        objects.extend(Box::pin(self.client.http_routes(own)).await?);
+        match self.client.list("v1", "Service", own).await {
+            Err(Error::Forbidden { .. }) => {}
+            services => objects.extend(services?),
+        }
         // What a module rollout that was interrupted has left.
         objects.extend(self.get_if_allowed(&module_backup(release)).await?);
         let namespaces: BTreeSet<String> = named.iter().map(|object| object.namespace.clone()).collect();

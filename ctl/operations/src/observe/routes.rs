@@ -27,23 +27,30 @@ impl Cluster {
         record: &Record,
         version: &str,
     ) -> Result<bool, Error> {
-        let value = format!("{release}/{version}");
+        let value = record.routing_value(&release.to_string(), version);
+        let whole =
+            WholeService { namespace: release.namespace.as_str(), name: record.service.name.as_str() };
         if record.routes != Routes::External {
-            let routes: Vec<_> = record.objects.iter().filter(|(stage, _)| stage.is_route()).collect();
+            let is_its = |(stage, object): &&OwnedObject| {
+                stage.is_route() && (!record.service.per_version || record.has_for(release, version, object))
+            };
+            let routes: Vec<_> = record.objects.iter().filter(is_its).collect();
             let observed = self.client.get_all(routes.iter().map(|(_, reference)| reference)).await?;
             let targets = record.route_targets(&release.to_string());
             let is_there = |(stage, reference): &&&OwnedObject| match (stage, observed.get(reference)) {
                 (_, None) => false,
                 (Stage::Edits, Some(body)) => !is_lost(body, &targets, version),
+                (_, Some(body)) if record.service.per_version => {
+                    http_route_leads_by_header(body, &value, whole)
+                }
                 (_, Some(body)) => leads_by_header(body, &value),
             };
-            return Ok(routes.iter().all(|kept| is_there(&kept)));
+            let has_any = !record.service.per_version || !routes.is_empty();
+            return Ok(has_any && routes.iter().all(|kept| is_there(&kept)));
         }
         if self.pasted_routes(release, &value).await?.next().is_some() {
             return Ok(true);
         }
-        let whole =
-            WholeService { namespace: release.namespace.as_str(), name: record.service.name.as_str() };
         let namespaces = namespaces(record, release.namespace.as_str());
         let http_routes = self.client.http_routes_everywhere(&namespaces).await?;
         Ok(http_routes.iter().any(|body| http_route_leads_by_header(body, &value, whole)))

@@ -88,6 +88,7 @@ impl Cluster {
     ) -> Result<Option<ReadyByRole>, Error> {
         let Some(canary) = record.state.version_of(Role::Canary) else { return Ok(None) };
         let pods = self.check_pods(release, record, canary, skipped).await?;
+        Box::pin(self.check_default_route(release, record, skipped)).await?;
         if let Some((_, ports)) = &pods {
             self.check_pasted_ports(release, (record, canary), ports, skipped).await?;
         }

@@ -34,6 +34,20 @@ impl Cluster {
         Ok(self.reach(release, record, services).await?.coverage(release, record, coming))
     }
 
+    /// Refuses a canary beside a Service that leads to other pods than those of stable.
+    pub(crate) async fn check_default_route(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        if skipped.contains(&PreflightCheck::RoutesBypassed) {
+            return Ok(());
+        }
+        let found = Box::pin(self.default_route(release, record)).await?;
+        Ok(found.map_or(Ok(()), |default| default.check(skipped))?)
+    }
+
     /// Finds the objects that lead to a release's pods.
     async fn reach(
         &self,
@@ -104,6 +118,7 @@ impl Cluster {
         let Some(canary) = after.state.version_of(Role::Canary) else { return Ok(Coverage::default()) };
         let coming: Vec<Reference> =
             planned.desired.owned().into_iter().map(|(_, reference)| reference).collect();
+        Box::pin(self.check_default_route(release, after, skipped)).await?;
         let reached = self.reach(release, after, services).await?;
         check_closed_gaps(&reached.closed_gaps(release, planned, &coming), after, pods, skipped)?;
         if skipped.contains(&PreflightCheck::RoutesBypassed) {
@@ -144,6 +159,9 @@ impl Reached {
     fn coverage(self, release: &ReleaseName, record: &Record, coming: &[Reference]) -> Coverage {
         let ours = record.objects.iter().map(|(_, reference)| reference).chain(coming);
         let gaps = self.gaps(release, record, ours);
+        if record.service.per_version {
+            return Coverage { gaps, ..Coverage::default() };
+        }
         Coverage { gaps, unmeshed_pods: self.unmeshed_pods, ambient_pods: self.ambient_pods }
     }
 
@@ -163,7 +181,11 @@ impl Reached {
     ) -> Vec<Gap> {
         let ours: Vec<Reference> = ours.cloned().collect();
         let (service, namespace) = (record.service.name.as_str(), release.namespace.as_str());
-        gaps(Reach { service, others: &self.others, namespace, objects: &self.objects, ours: &ours })
+        let mut found =
+            gaps(Reach { service, others: &self.others, namespace, objects: &self.objects, ours: &ours });
+        // The plain Service leads to stable alone; another one of the same pods may not.
+        found.retain(|gap| !record.service.per_version || gap.other_service.is_some());
+        found
     }
 }
 

@@ -17,6 +17,7 @@ use crate::stores::lease_manager::Task;
 use crate::{Arrival, Cluster, Error, Protected, StoredRecord, WaitOptions};
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{Plan, plan_config_update, reroute};
+use canary_release::preflight::DefaultRoute;
 use canary_release::record::{Record, RollbackTarget};
 use canary_release::spec::{ReleaseName, Routes};
 use jiff::Timestamp;
@@ -216,6 +217,11 @@ impl Cluster {
     ///
     /// If it refuses.
     pub async fn check_finish_begins(&self, checked: &CheckedFinish) -> Result<(), Error> {
+        let mut ended = checked.stored.record.clone();
+        ended.leaving.extend(checked.versions.iter().cloned());
+        if ended.routes == Routes::GatewayApi {
+            Box::pin(self.protect_routes(&checked.release, &ended)).await?;
+        }
         self.check_proxies_seen(&checked.release, &checked.stored.record).await
     }
 
@@ -240,6 +246,7 @@ impl Cluster {
             // The proxies must have removed what names it before the next is deleted.
             self.wait_for_istiod_push(&narrow).await;
         }
+        narrow.disown_left_versions(release);
         stored.record = narrow;
         self.records.save(release, stored).await?;
         Ok(arrival)
@@ -247,6 +254,12 @@ impl Cluster {
 
     /// Routes of others go before the subsets that they name, and only their owners can take them out.
     pub(crate) async fn protect_routes(&self, release: &ReleaseName, record: &Record) -> Result<(), Error> {
+        let leaves = |default: &DefaultRoute| {
+            default.selected.as_ref().is_some_and(|one| record.leaving.contains(one))
+        };
+        if let Some(default) = Box::pin(self.default_route(release, record)).await?.filter(leaves) {
+            return Err(Protected::DefaultRoute(Box::new(default)).into());
+        }
         if record.routes != Routes::External {
             return Ok(());
         }

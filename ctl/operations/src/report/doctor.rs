@@ -98,8 +98,7 @@ impl Cluster {
     }
 
     async fn examine_service(&self, release: &Release) -> Result<ServiceExamination, Error> {
-        let service =
-            ServiceRef { name: release.service.name.to_string(), label: release.versions.label.clone() };
+        let service = ServiceRef::of(release);
         let pods = self.client.service_pods(release.name.namespace.as_str(), &service).await?;
         Ok(ServiceExamination {
             stable: pods.of_version(&service, &release.versions.stable),

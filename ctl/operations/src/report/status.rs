@@ -4,7 +4,7 @@ use crate::client::ServicePods;
 use crate::{Cluster, Error, StoredRecord};
 use assignment::contract::{Position, Role, Stickiness};
 use canary_release::delivery::ModuleSource;
-use canary_release::object::Stage;
+use canary_release::object::{Reference, Stage};
 use canary_release::plan::{self, ChangeReason, missing_objects};
 use canary_release::record::Record;
 use canary_release::routing::{Coverage, is_lost};
@@ -14,6 +14,7 @@ use canary_release::status::{
     lost_subsets,
 };
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 impl Cluster {
     /// Observes a release, without its traffic: that takes two observations of [`traffic`](Self::traffic). Reads only.
@@ -37,6 +38,7 @@ impl Cluster {
         let canary = record.state.version_of(Role::Canary);
         let narrow = canary.and_then(|canary| pods.narrow_selector(&record.service, canary));
         let objects = self.object_status(name, record).await?;
+        let default_route = Box::pin(self.default_route(name, record)).await?;
         let is_routed = match record.state.version_of(Role::Canary) {
             Some(canary) => Some(self.has_route(name, record, canary).await?),
             None => None,
@@ -63,6 +65,7 @@ impl Cluster {
             coverage,
             beside_stable,
             narrow,
+            default_route,
             template_drift,
             remote_clusters,
             counts_sessions,
@@ -157,6 +160,7 @@ impl Cluster {
             }
             Err(error) => return Err(error),
         };
+        Box::pin(self.add_outdated(name, record, &observed, &mut status)).await?;
         for change in plan.changes {
             let object = change.object.to_string();
             match change.why {
@@ -171,6 +175,27 @@ impl Cluster {
             }
         }
         Ok(status)
+    }
+
+    /// Adds the objects of ours that no longer follow from those of others, or the reason that they cannot.
+    async fn add_outdated(
+        &self,
+        name: &ReleaseName,
+        record: &Record,
+        observed: &BTreeMap<Reference, Value>,
+        status: &mut ObjectStatus,
+    ) -> Result<(), Error> {
+        match self.outdated(name, record, observed).await {
+            Ok(outdated) => {
+                let outdated = outdated.into_iter().map(|(object, by)| (object.to_string(), by));
+                status.outdated_routes.extend(outdated);
+            }
+            Err(Error::Plan(error)) => status.not_repairable = Some(error),
+            // Who may not read what ours follows from does without.
+            Err(Error::Forbidden { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 }
 

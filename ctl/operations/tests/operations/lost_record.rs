@@ -11,7 +11,8 @@ use canary_release::record::{Operation, Record};
 use canary_release::spec::Release;
 use fake_api_server::FakeApi;
 use fake_api_server::fixture::{
-    apply, promote, release, run, set_weight, shop, shop_with_virtual_service, weight, with_bytes,
+    apply, promote, release, release_beside_http_routes, run, set_weight, shop, shop_with_http_route,
+    shop_with_virtual_service, weight, with_bytes,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -39,9 +40,14 @@ fn essence(record: &Record) -> Record {
 #[test]
 fn what_is_read_back_is_what_the_record_said() {
     run(async {
-        for routes in ["managed", "inject"] {
-            let api = if routes == "inject" { shop_with_virtual_service() } else { shop() };
-            let release = release(&json!({"routes": routes, "maxStep": 50}));
+        for routes in ["managed", "inject", "gateway-api"] {
+            let (api, release) = match routes {
+                "inject" => (shop_with_virtual_service(), release(&json!({"routes": routes, "maxStep": 50}))),
+                "gateway-api" => {
+                    (shop_with_http_route(), release_beside_http_routes(&json!({"maxStep": 50})))
+                }
+                _ => (shop(), release(&json!({"routes": routes, "maxStep": 50}))),
+            };
             let cluster = api.cluster().await;
             let applied =
                 fake_api_server::fixture::apply_skipping(&cluster, &release, &[PreflightCheck::MovesUsers])

@@ -12,6 +12,7 @@ mod admission;
 mod adopting;
 mod ambient;
 mod applying;
+mod beside_http_routes;
 mod deleted_objects;
 mod denied;
 mod doctor;

@@ -1,9 +1,9 @@
 //! What fields may say together, and what the filter itself would refuse.
 
 use crate::config;
-use crate::spec::{Mode, Release, version_subset};
+use crate::spec::{Mode, Release, Routes, version_subset};
 use crate::yaml::{Faults, Node, Place};
-use assignment::contract::ContractError;
+use assignment::contract::{ContractError, SessionAffinity};
 
 const VERSIONS: [&str; 2] = ["spec", "versions"];
 
@@ -41,11 +41,31 @@ pub(super) fn contract(faults: &Faults, release: &Release, root: &Node) {
         }
         _ => {}
     }
+    if release.routes == Some(Routes::GatewayApi) {
+        beside_http_routes(faults, release, &at);
+    }
     if let Err(error) = config::acceptable(release) {
         let (path, message) = located(&error, root);
         if !(is_one_version(release) && path == VERSIONS) {
             faults.note(at(&path), message, error.hint().map(str::to_owned));
         }
+    }
+}
+
+/// Routes beside `HTTPRoute`s are those of gateways, and each version has a Service of its own.
+fn beside_http_routes(faults: &Faults, release: &Release, at: &impl Fn(&[&str]) -> Place) {
+    if !release.sidecars.is_empty() {
+        let message = "expected gateways alone with `routes: gateway-api`, found `sidecars`: no such route is used inside the mesh";
+        faults.note(at(&["spec", "sidecars"]), message, Some("leave `sidecars` out".to_owned()));
+    }
+    if release.session_affinity == SessionAffinity::Identity {
+        let message = "expected no `sessionAffinity` with `routes: gateway-api`, found `identity`";
+        let hint = "write a DestinationRule with `consistentHash` for the Service: each version gets a copy of its settings";
+        faults.note(at(&["spec", "sessionAffinity"]), message, Some(hint.to_owned()));
+    }
+    if release.delivery.mode == Mode::Local {
+        let message = "expected a cluster with `routes: gateway-api`, found `delivery.mode: local`";
+        faults.note(at(&["spec", "routes"]), message, None);
     }
 }
 

@@ -101,13 +101,17 @@ pub fn manifests(members: &[ReleaseInstance<'_>], options: Options<'_>) -> Resul
     let mut add = |stage, text| all.push(Manifest { stage, text });
     for member in members {
         let own = |text| with_metadata(text, &member.release.metadata);
-        add(Stage::Subsets, own(destination_rule::document(member)?)?);
+        if member.routes != Routes::GatewayApi {
+            add(Stage::Subsets, own(destination_rule::document(member)?)?);
+        }
         match member.routes {
             Routes::Managed => {
                 for text in virtual_service::documents(member)? {
                     add(Stage::Routes, own(text)?);
                 }
             }
+            // They follow from the routes of others on the cluster.
+            Routes::GatewayApi => {}
             // What is edited is found on the cluster.
             Routes::Inject => add(Stage::Routes, own(virtual_service::inside(member)?)?),
             Routes::External => add(Stage::Routes, virtual_service::for_a_chart(member)?),

@@ -37,7 +37,7 @@ pub fn route_bindings(release: &Release, routes: Routes, theirs: &[Value]) -> Ve
         Routes::Managed => at_gateways(release).into_iter().chain([inside()]).collect(),
         Routes::Inject if covers_mesh(&release.service_host(), theirs) => Vec::new(),
         Routes::Inject => vec![inside()],
-        Routes::External => Vec::new(),
+        Routes::External | Routes::GatewayApi => Vec::new(),
     }
 }
 

@@ -4,8 +4,9 @@ use super::MissingObject;
 use crate::delivery::MissingModule;
 use crate::destination_rule::RuleConflict;
 use crate::object::ObjectError;
-use crate::routing::{ROUTE_KIND, RouteObstacle};
+use crate::routing::{ROUTE_KIND, RouteObstacle, SiblingRefusal};
 use crate::{config, manifest, record};
+use std::collections::BTreeSet;
 
 /// The reason for which there is no plan.
 #[expect(missing_docs, reason = "the message, or the name of a field, says it")]
@@ -44,6 +45,26 @@ pub enum Error {
         /// Its effect.
         obstacle: RouteObstacle,
     },
+    /// There is no route of others to write routes beside.
+    #[error(
+        "expected an HTTPRoute at a Gateway of the release that leads to Service `{service}`, found none"
+    )]
+    NothingBeside { service: String },
+    /// The Service does not select pods.
+    #[error("expected Service `{service}` with a selector, found none")]
+    NoSelector { service: String },
+    /// A route of another namespace leads to the Service.
+    #[error("{route} leads to the Service, and routes are written in namespace `{namespace}` alone")]
+    ForeignRoute { route: String, namespace: String },
+    /// Rules that cannot be repeated for each version.
+    #[error("no routes beside those of others: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Siblings(BTreeSet<SiblingRefusal>),
+    /// The proxies use different settings for the Service.
+    #[error("expected one `trafficPolicy` for `{service}` in all proxies of the release, found several")]
+    SeveralPolicies { service: String },
+    /// The routes cannot become those of another kind.
+    #[error("expected `routes: {before}`, with which the release was installed, found `{after}`")]
+    OtherRoutes { before: &'static str, after: &'static str },
     /// The user has to decide who writes the routes.
     #[error("{object} leads to the Service, and the file does not say who writes its routes")]
     Undecided { object: String },

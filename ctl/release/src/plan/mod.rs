@@ -15,12 +15,14 @@
 //! take_ownership  objects of other owners with our names              managedFields      -> managedFields
 //! edit_policy     owners whose objects are edited only on request     object             -> owner
 //! injection       our routes in objects of others                    object             -> Object, Change
+//! beside_http_routes  what versions have beside routes of others      Observed           -> Object
 //! merge_order     which routes Istio tries first, where it merges     objects            -> notes
 //! reroute         default routes after a role change                  observed           -> Plan
 //! note            what a caller should know of a plan
 //! error           why there is no plan
 //! ```
 
+mod beside_http_routes;
 mod change;
 mod config_update;
 pub(crate) mod edit_policy;
@@ -40,6 +42,7 @@ mod restart;
 pub(crate) mod take_ownership;
 mod version_label;
 
+pub use beside_http_routes::{GatewayApiObjects, Outdated};
 pub use change::{Action, Change, ChangeReason, Plan};
 pub use config_update::plan_config_update;
 pub use edit_policy::{check_edits, default_routes, owning_tool};
@@ -54,6 +57,7 @@ pub use module_rollout::{ModuleChoice, plan_module_rollout};
 pub use note::PlanNote;
 pub use reconcile::{Desired, Observed, config_references};
 pub use removal::removal;
+pub(crate) use reroute::removal_of_left;
 pub use reroute::reroute;
 pub use restart::{
     RolloutStatus, check_rolling_update, is_labelled_by_us, makes_pods_with, next_label, restart_body,

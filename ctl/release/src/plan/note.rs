@@ -12,6 +12,8 @@ pub enum PlanNote {
     Routes(String),
     /// The `DestinationRule`s of the whole mesh may not be listed.
     RulesNotListed { namespace: String },
+    /// The `HTTPRoute`s of all namespaces may not be listed.
+    HttpRoutesNotListed,
     /// A preflight check that would fail: `apply` would not carry out the plan.
     CheckFails(CheckFailed),
 }
@@ -24,6 +26,10 @@ impl fmt::Display for PlanNote {
                 f,
                 "not allowed to list DestinationRules in `{namespace}`: the settings of a mesh-wide rule for the Service, if there is \
                  one, are not taken over"
+            ),
+            Self::HttpRoutesNotListed => f.write_str(
+                "not allowed to list HTTPRoutes of all namespaces: whether routes of others precede ours is known of those of the release \
+                 and its gateways alone",
             ),
             Self::CheckFails(failed) => write!(f, "check `{}` fails: {failed}", failed.check),
         }

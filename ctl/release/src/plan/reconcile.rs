@@ -1,20 +1,23 @@
 //! From the objects of a cluster to the objects that a release should have there: its file, its record, its keys, and what
 //! others have in the same proxies.
 
-use super::{Error, Plan, install};
+use super::beside_http_routes::beside_http_routes;
+use super::{Error, GatewayApiObjects, Plan, install};
 use crate::config::SigningKeys;
 use crate::delivery::{beside_config, deployed_config, resource_name};
 use crate::destination_rule::{CalledService, Client, HostRule, merge_rule};
 use crate::manifest::{self, Options, ReleaseInstance};
 use crate::object::{NamespacedName, Object, Reference, Stage};
-use crate::plan::edits;
+use crate::plan::{edits, removal_of_left};
 use crate::record::{OwnedObject, Record};
 use crate::routing::{ROUTE_KIND, covers_mesh};
-use crate::spec::{Release, Routes};
+use crate::spec::{Release, ReleaseName, Routes};
 use assignment::FilterConfig;
 use assignment::contract::Position;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+
+const SERVICE_KIND: &str = "Service";
 
 /// The observed state: what exists on a cluster, as far as a release is concerned.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +32,8 @@ pub struct Observed {
     pub rules: Vec<HostRule>,
     /// The proxies of the release, as `DestinationRule`s select them.
     pub clients: Vec<Client>,
+    /// The objects that routes beside `HTTPRoute`s follow from; none where the routes are of another kind.
+    pub gateway_api: Box<GatewayApiObjects>,
 }
 
 /// The desired state of a release.
@@ -162,6 +167,9 @@ impl Desired {
             objects.extend(edits(&targets, &found)?);
         }
         merge_rules(release, observed, &mut objects)?;
+        if record.routes == Routes::GatewayApi {
+            objects.extend(beside_http_routes(&release.name, record, observed)?);
+        }
         keep_metadata_of_others(release, observed, &mut objects)?;
         let name = release.name.to_string();
         let generation = |config: &FilterConfig| config.releases.get(&name).map(|entry| entry.generation);
@@ -182,9 +190,11 @@ impl Desired {
         install(&targets, &self.objects, &observed.all(), &record.objects)
     }
 
-    /// The plan that deletes what only served removed versions.
-    pub fn prune(&self, observed: &Observed) -> Plan {
-        super::prune(&self.objects, &observed.all())
+    /// The plan that deletes what only served removed versions: what these had for themselves, too.
+    pub fn prune(&self, release: &ReleaseName, record: &Record, observed: &Observed) -> Plan {
+        let mut plan = super::prune(&self.objects, &observed.all());
+        plan.changes.extend(removal_of_left(&release.to_string(), record, &observed.objects));
+        plan
     }
 
     /// The objects that a release owns once this is written.
@@ -197,6 +207,9 @@ impl Desired {
     pub fn new_subsets(&self, observed: &Observed) -> usize {
         let rules = self.objects.iter().filter(|object| object.stage == Stage::Subsets);
         let coming = rules.map(|rule| {
+            if rule.reference.kind == SERVICE_KIND {
+                return usize::from(!observed.objects.contains_key(&rule.reference));
+            }
             let existing = observed.objects.get(&rule.reference).map(subset_names).unwrap_or_default();
             let coming = subset_names(&rule.body);
             coming.difference(&existing).filter(|name| !self.provided.contains(**name)).count()

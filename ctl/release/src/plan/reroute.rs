@@ -6,7 +6,7 @@
 use crate::object::{Object, Reference, Stage, applicable};
 use crate::plan::{Change, Error, MissingObject, Plan, edited};
 use crate::record::{OwnedObject, Record};
-use crate::spec::version_subset;
+use crate::spec::{Routes, version_subset};
 use assignment::contract::Role;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -20,6 +20,10 @@ use std::collections::BTreeMap;
 pub fn reroute(release: &str, record: &Record, observed: &BTreeMap<Reference, Value>) -> Result<Plan, Error> {
     let mut changes = Vec::new();
     let existing = |kept: &OwnedObject| existing(release, record, kept, observed);
+    if record.routes == Routes::GatewayApi {
+        // The default is the owner's, and each version has objects of its own.
+        return Ok(Plan { changes: removal_of_left(release, record, observed), ..Plan::default() });
+    }
     for kept in of_stage(&record.objects, Stage::Routes) {
         let routed = |routes| routed(release, record, routes);
         changes.extend(rewritten(release, kept, existing(kept)?, "http", routed)?);
@@ -33,6 +37,19 @@ pub fn reroute(release: &str, record: &Record, observed: &BTreeMap<Reference, Va
         changes.extend(rewritten(release, kept, existing(kept)?, "subsets", narrowed)?);
     }
     Ok(Plan { changes, ..Plan::default() })
+}
+
+/// The deletion of what versions that have left had for themselves: routes first, then what they lead to.
+pub(crate) fn removal_of_left(
+    release: &str,
+    record: &Record,
+    observed: &BTreeMap<Reference, Value>,
+) -> Vec<Change> {
+    let left = record.objects.iter().filter(|(_, object)| record.is_of_left_version(release, object));
+    let mut changes: Vec<Change> =
+        left.filter_map(|(stage, object)| Change::leaving(*stage, object, observed.get(object))).collect();
+    changes.sort_by_key(|change| std::cmp::Reverse(change.stage));
+    changes
 }
 
 fn existing<'o>(

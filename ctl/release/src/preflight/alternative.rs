@@ -1,6 +1,6 @@
 //! What can be done instead of skipping a preflight check, as data.
 
-use super::{NarrowSelector, ProxyRuntime, UnroutedCalls};
+use super::{DefaultRoute, NarrowSelector, ProxyRuntime, UnroutedCalls};
 use crate::object::Reference;
 use crate::routing::{Gap, TakenHost};
 use crate::spec::Routes;
@@ -61,6 +61,8 @@ pub enum Alternative {
         /// The object, and what it does.
         gap: Box<Gap>,
     },
+    /// Let the plain Service select the stable version alone.
+    SelectStable(Box<DefaultRoute>),
     /// Ask who has paused the release.
     AskPauser {
         /// The user.

@@ -4,6 +4,7 @@
 //! checks        the list of checks, and those that need a record alone    Record   -> CheckFailed
 //! alternative   what can be done instead of skipping one                  CheckFailed.alternative
 //! callers       calls to which no route of ours applies                   Callers  -> UnroutedCalls
+//! default_route whether the Service selects stable alone                  selector -> CheckFailed
 //! exposure      Gateways, their pods, their hosts and their protocol    Exposure -> CheckFailed
 //! host_taken    routes of others that ours would replace                  Exposure -> CheckFailed
 //! http_server   whether a server of a Gateway reads requests              Gateway  -> text
@@ -14,6 +15,7 @@
 mod alternative;
 mod callers;
 mod checks;
+mod default_route;
 mod exposure;
 mod host_taken;
 mod http_server;
@@ -25,6 +27,7 @@ pub use callers::{Callers, PodsBehind, UnroutedCalls, check_calls, same_pods, un
 pub use checks::{
     CheckFailed, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
 };
+pub use default_route::DefaultRoute;
 pub use exposure::{Exposure, GatewayObservation, PodLabels, check_exposure, exposure_failures};
 pub use narrow_selector::NarrowSelector;
 pub(crate) use wasm_runtime::istio_release;

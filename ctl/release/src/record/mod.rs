@@ -9,6 +9,8 @@
 //! names           each name in it is one that a release can have         Record         -> check
 //! seal            each namespace vouches for what is written there      Record         -> RecordSeals
 //! recover         a record that was deleted, from the objects            objects        -> Record
+//! recover_versions  what versions have for themselves, of these        objects        -> ServiceRef
+//! service_ref     the Service, and the objects of single versions        Record         -> names
 //! pause           the pause of a release, with its pauser
 //! rollout         a rollout in the record: start, transitions, alerts, results   Decision -> Record
 //! train_round     the role changes of one promotion of a train           Record         -> TrainRound
@@ -23,11 +25,13 @@ mod names;
 mod operation;
 mod pause;
 mod recover;
+mod recover_versions;
 mod release_record;
 mod role_change;
 mod rollout;
 mod scaled_down;
 mod seal;
+mod service_ref;
 mod train_round;
 
 pub use error::Error;
@@ -37,7 +41,8 @@ pub use operation::Operation;
 pub use pause::Pause;
 pub use recover::{RecoverError, RecoveryScope, recover};
 pub(crate) use release_record::FORMAT;
-pub use release_record::{OwnedObject, Proxies, Record, ServiceRef, proxies};
+pub use release_record::{OwnedObject, Proxies, Record, proxies};
 pub use role_change::{RoleChange, RoleChangeKind, RollbackTarget, drains_for, ends_after};
 pub use seal::{RecordFault, RecordKeys, RecordSeals, RecordTrust, SealContext};
+pub use service_ref::ServiceRef;
 pub use train_round::{PromotionState, TrainRound};

@@ -1,12 +1,12 @@
 //! The names in a record: each becomes part of a path, a selector or a message, so each is read as what it is.
 //!
-//! Which objects a release can have is a closed set: six kinds, and of each the names that this tool gives. A record names no other ones, and none
+//! Which objects a release can have is a closed set: eight kinds, and of each the names that this tool gives. A record names no other ones, and none
 //! of them is another release's but for those that the releases of a proxy share.
 
 use super::{OwnedObject, Record};
 use crate::delivery::{ModuleRollout, config_kinds, module_backup};
 use crate::object::{Reference, Stage};
-use crate::routing::ROUTE_KIND;
+use crate::routing::{GATEWAY_API, HTTP_ROUTE_KIND, ROUTE_KIND, VersionName};
 use crate::spec::{Label, ReleaseName, is_label_name, is_label_value};
 use std::collections::BTreeSet;
 
@@ -45,7 +45,28 @@ impl Record {
         for object in rolled_out {
             expect(configurations.contains(object), "a configuration of the release", &object.to_string())?;
         }
-        self.objects.iter().try_for_each(|object| check_object(object, release))
+        let is_of_version = |object: &&OwnedObject| self.is_of_version(object, release);
+        self.objects
+            .iter()
+            .filter(|object| !is_of_version(object))
+            .try_for_each(|object| check_object(object, release))
+    }
+
+    /// Whether an object is one that a version has for itself beside `HTTPRoute`s of others.
+    fn is_of_version(&self, (stage, object): &OwnedObject, release: &ReleaseName) -> bool {
+        let (api, expected) = match object.kind.as_str() {
+            "Service" => ("v1", Stage::Subsets),
+            "DestinationRule" => ("networking.istio.io/v1", Stage::Subsets),
+            HTTP_ROUTE_KIND => (GATEWAY_API, Stage::Routes),
+            _ => return false,
+        };
+        let live = self.state.versions.iter().map(|version| version.name.as_str());
+        let gone = self.state.gone.iter().map(|gone| gone.name.as_str());
+        let mut versions = live.chain(gone).chain(self.leaving.iter().map(String::as_str));
+        let (release_name, service) = (release.name.as_str(), self.service.name.as_str());
+        (object.api_version.as_str(), *stage) == (api, expected)
+            && object.namespace == release.namespace.as_str()
+            && versions.any(|version| VersionName { release: release_name, service, version }.has(object))
     }
 }
 

@@ -6,13 +6,14 @@
 //! An object decides what is written in its own namespace. A configuration in another namespace counts only if the file of the release names
 //! proxies there, or if all namespaces say the same: else who may write an `EnvoyFilter` in one could change the release in the others.
 
+use super::recover_versions::{plain_service, version_name, version_objects};
 use super::release_record::FORMAT;
 use super::{Author, History, Operation, OwnedObject, Proxies, Record, RoleChange, ServiceRef, ends_after};
 use crate::alert::AlertOutbox;
 use crate::delivery::{beside_config, deployed_config, module_backup, selected_pods};
 use crate::manifest::SharedMetadata;
 use crate::object::{Reference, Stage};
-use crate::routing::{ROUTE_KIND, has_injected_route};
+use crate::routing::{HTTP_ROUTE_KIND, ROUTE_KIND, has_injected_route};
 use crate::spec::{Milliseconds, ObjectMetadata, ReleaseName, Routes, Seconds, version_subset};
 use crate::state::{ReleaseState, TrainMember};
 use assignment::Weight;
@@ -70,14 +71,23 @@ pub fn recover(
     // An operation that was interrupted leaves some behind.
     let Some(latest) = deployed.iter().max_by_key(|one| one.entry.generation) else { return Ok(None) };
     let state = state_of(&latest.entry);
-    let own = own_objects(release, objects);
-    let service = own.iter().find_map(|(stage, _, object)| {
+    let mut own = own_objects(release, objects);
+    let mut service = own.iter().find_map(|(stage, _, object)| {
         (*stage == Stage::Subsets).then(|| service_of(object, &state)).flatten()
     });
+    let of_versions = version_objects(release, objects, &state);
+    if !of_versions.is_empty() {
+        service = plain_service(release, &of_versions, &state);
+        own.retain(|(stage, ..)| *stage == Stage::ModuleBackup);
+        own.extend(of_versions);
+    }
     let remaining: BTreeSet<&str> = own.iter().flat_map(|(_, _, object)| subsets(object)).collect();
-    let leaves = |gone: &&GoneVersion| {
-        state.has_gone(&gone.name) && remaining.contains(version_subset(&gone.name).as_str())
+    let remains = |gone: &GoneVersion| {
+        let name = version_name(release, &gone.name);
+        remaining.contains(version_subset(&gone.name).as_str())
+            || own.iter().any(|(stage, object, _)| stage.is_route() && name.has(object))
     };
+    let leaves = |gone: &&GoneVersion| state.has_gone(&gone.name) && remains(gone);
     let drain = latest.entry.pin.as_ref().and_then(|pin| Seconds::new(pin.max_age_seconds));
     let draining = state.versions.iter().filter(|version| version.role == Role::Draining);
     let mut record = Record {
@@ -93,8 +103,11 @@ pub fn recover(
         paused: None,
         max_step: Weight::new(MAX_STEP).unwrap_or(Weight::FULL),
         on_expiry: state.until.map(|until| until.action).unwrap_or_default(),
-        service: service
-            .unwrap_or_else(|| ServiceRef { name: release.name.to_string(), label: "version".to_owned() }),
+        service: Box::new(service.unwrap_or_else(|| ServiceRef {
+            name: release.name.to_string(),
+            label: "version".to_owned(),
+            per_version: false,
+        })),
         proxies: proxies(&deployed),
         train: train(&deployed, &latest.entry).map(Box::new),
         routes: routes_of(&own),
@@ -241,6 +254,7 @@ fn own_objects<'o>(release: &ReleaseName, objects: &'o [Value]) -> Vec<(Stage, R
 fn routes_of(own: &[(Stage, Reference, &Value)]) -> Routes {
     match own.iter().find(|(stage, ..)| stage.is_route()) {
         Some((Stage::Edits, ..)) => Routes::Inject,
+        Some((_, object, _)) if object.kind == HTTP_ROUTE_KIND => Routes::GatewayApi,
         Some(_) => Routes::Managed,
         None => Routes::External,
     }
@@ -254,7 +268,7 @@ fn service_of(rule: &Value, state: &ReleaseState) -> Option<ServiceRef> {
     let is_version =
         |value: &Value| state.versions.iter().any(|version| Some(version.name.as_str()) == value.as_str());
     let (label, _) = labels.find(|(_, value)| is_version(value))?;
-    Some(ServiceRef { name: host.split('.').next()?.to_owned(), label: label.clone() })
+    Some(ServiceRef { name: host.split('.').next()?.to_owned(), label: label.clone(), per_version: false })
 }
 
 fn subsets(rule: &Value) -> impl Iterator<Item = &str> {

@@ -3,7 +3,7 @@
 //! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
 //! the next call executes.
 
-use super::{Author, Error, History, Operation, Pause, RoleChange};
+use super::{Author, Error, History, Operation, Pause, RoleChange, ServiceRef};
 use crate::alert::{AlertKind, AlertOutbox};
 use crate::delivery::ModuleRollout;
 use crate::object::{Reference, Stage};
@@ -61,7 +61,7 @@ pub struct Record {
     /// The action when a weight expires.
     pub on_expiry: ExpiryAction,
     /// The pods behind the release.
-    pub service: ServiceRef,
+    pub service: Box<ServiceRef>,
     /// The proxies that serve the release.
     pub proxies: Vec<Proxies>,
     /// The train that it belongs to.
@@ -86,15 +86,6 @@ pub struct Proxies {
     pub namespace: String,
     /// Their labels; none selects all of the namespace.
     pub labels: BTreeMap<String, String>,
-}
-
-/// The pods behind a release, as its file names them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServiceRef {
-    /// The Kubernetes Service.
-    pub name: String,
-    /// The version label: its value differs between versions.
-    pub label: String,
 }
 
 impl Record {
@@ -129,7 +120,7 @@ impl Record {
             paused: None,
             max_step: release.max_step,
             on_expiry: release.on_expiry,
-            service: service(release),
+            service: Box::new(ServiceRef::of(release)),
             proxies: proxies(release),
             train: train.map(Box::new),
             routes: release.routes.unwrap_or_default(),
@@ -184,13 +175,14 @@ impl Record {
         self.reconcile_roles(release, &before, by);
         self.max_step = release.max_step;
         self.on_expiry = release.on_expiry;
-        self.service = service(release);
+        *self.service = ServiceRef::of(release);
         self.proxies = proxies(release);
         self.train = TrainMember::of(release).map(Box::new);
         if !self.rollout.as_ref().is_some_and(|rollout| rollout.is_active()) {
             self.state.slower_than_milliseconds = self.slower_than_without_rollout();
         }
         self.routes = release.routes.unwrap_or(self.routes);
+        self.service.per_version = self.routes == Routes::GatewayApi;
         *self.metadata = release.metadata.clone();
     }
 
@@ -269,10 +261,6 @@ impl Record {
     pub fn append_history(&mut self, by: Author<'_>, from: Weight, operation: Operation) {
         self.history.append(&self.state, by, from, operation);
     }
-}
-
-fn service(release: &Release) -> ServiceRef {
-    ServiceRef { name: release.service.name.to_string(), label: release.versions.label.clone() }
 }
 
 /// The pods whose proxies serve a release: those of its gateways, and its sidecars.

@@ -19,6 +19,7 @@ pub const fn route_kinds(routes: Routes) -> &'static str {
     match routes {
         Routes::External => "VirtualService or HTTPRoute",
         Routes::Managed | Routes::Inject => ROUTE_KIND,
+        Routes::GatewayApi => HTTP_ROUTE_KIND,
     }
 }
 
@@ -38,6 +39,7 @@ pub use gateway_api::{
     GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, ParentGateway, RulePlace, SiblingContext,
     SiblingRefusal, VersionRoute, WholeService, http_route_leads_by_header, sibling_routes,
 };
+pub(crate) use gateway_api::{VersionName, leads_from};
 pub use host_binding::{GatewayServer, HostBinding, TakenHost, is_sent_to, taken_hosts};
 pub(crate) use host_binding::{MESH, gateways, narrower};
 pub use leads::{leads_by_header, leads_to_subset, ports_by_header};

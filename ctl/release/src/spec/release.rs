@@ -170,6 +170,16 @@ pub enum Routes {
     External,
     /// Its owner; our routes are put before theirs.
     Inject,
+    /// `canary-ctl`: `HTTPRoute`s of its own beside those of others, and a Service for each version.
+    #[serde(rename = "gateway-api")]
+    GatewayApi,
+}
+
+impl Routes {
+    /// The word of the file.
+    pub fn name(self) -> &'static str {
+        super::read::ROUTES.iter().find(|(_, routes)| *routes == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// The delivery of the filter to the proxies.

@@ -1,7 +1,7 @@
 //! The current state of a release, as opposed to its file: weight, epochs, generation.
 
 use crate::metrics::ReleaseGeneration;
-use crate::spec::Release;
+use crate::spec::{Release, ReleaseName};
 use assignment::Weight;
 use assignment::contract::{GoneVersion, Role, Until, VersionConfig};
 use serde::{Deserialize, Serialize};
@@ -46,24 +46,32 @@ const fn is_zero(number: &u64) -> bool {
 /// The number of characters of a uid: with a version of as many, a MAC takes two compressions.
 const UID_LEN: usize = 12;
 
+/// The number of random characters of a routing value: 124 bits.
+const ROUTING_LEN: usize = 24;
+
 /// A fresh uid: 12 random characters of `a-z 0-9`.
 ///
 /// # Errors
 ///
 /// If the system has no randomness.
 pub fn new_uid() -> Result<String, getrandom::Error> {
+    random_text::<UID_LEN>()
+}
+
+/// Random characters of `a-z 0-9`.
+fn random_text<const LEN: usize>() -> Result<String, getrandom::Error> {
     const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     // Bytes beyond the largest multiple of 36 would favour the first letters; they are drawn again.
     const FAIR: u8 = 252;
-    let mut uid = String::with_capacity(UID_LEN);
-    while uid.len() < UID_LEN {
+    let mut text = String::with_capacity(LEN);
+    while text.len() < LEN {
         let mut byte = [0];
         getrandom::fill(&mut byte)?;
         let [byte] = byte;
         let letter = ALPHABET.get(usize::from(byte % 36)).filter(|_| byte < FAIR);
-        uid.extend(letter.map(|letter| char::from(*letter)));
+        text.extend(letter.map(|letter| char::from(*letter)));
     }
-    Ok(uid)
+    Ok(text)
 }
 
 impl ReleaseState {
@@ -106,7 +114,7 @@ impl ReleaseState {
             name: name.to_owned(),
             role,
             epoch: self.epoch_for(name),
-            routing: None,
+            routing: self.routing_of(name),
         };
         let mut versions = vec![live(&release.versions.stable, Role::Stable)];
         versions.extend(release.versions.canary.as_deref().map(|name| live(name, Role::Canary)));
@@ -146,6 +154,22 @@ impl ReleaseState {
             Some(until) if now >= until.at_seconds => Weight::ZERO,
             _ => self.weight,
         }
+    }
+
+    /// Gives each version that has none a routing value that clients cannot guess. It stays as long as the version's epoch.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no randomness.
+    pub fn draw_routing(&mut self, release: &ReleaseName) -> Result<(), getrandom::Error> {
+        for version in self.versions.iter_mut().filter(|version| version.routing.is_none()) {
+            version.routing = Some(format!("{release}/{}/{}", version.name, random_text::<ROUTING_LEN>()?));
+        }
+        Ok(())
+    }
+
+    fn routing_of(&self, name: &str) -> Option<String> {
+        self.versions.iter().find(|version| version.name == name)?.routing.clone()
     }
 
     fn epoch_for(&self, name: &str) -> u32 {

@@ -21,6 +21,10 @@ pub struct LostSubset {
 /// The live versions without their subsets. A missing rule is not listed here: it is reported separately.
 pub fn lost_subsets(record: &Record, observed: &BTreeMap<Reference, Value>) -> Vec<LostSubset> {
     let mut lost = Vec::new();
+    if record.service.per_version {
+        // Each version has a Service of its own.
+        return lost;
+    }
     for (_, rule) in record.objects.iter().filter(|(stage, _)| *stage == Stage::Subsets) {
         let Some(body) = observed.get(rule) else { continue };
         for version in &record.state.versions {

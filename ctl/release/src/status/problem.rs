@@ -6,6 +6,7 @@ use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
 use crate::object::Reference;
 use crate::plan::{self, MissingObject};
+use crate::preflight::DefaultRoute;
 use crate::rbac::Right;
 use crate::record::{Operation, RecordFault};
 use crate::routing::{Gap, route_kinds};
@@ -101,6 +102,9 @@ pub enum Problem<'o> {
         /// The ready pods that they reach and that are not of the stable version, by version.
         reached: &'o BTreeMap<String, usize>,
     },
+    /// Requests without a decision get other pods than those of stable.
+    #[error("{0}")]
+    DefaultRoute(&'o DefaultRoute),
     /// An operation was interrupted before it wrote this object.
     #[error("{object} does not carry generation {generation}")]
     NotWritten {
@@ -182,6 +186,7 @@ impl Problem<'_> {
             Self::ObjectChanged { .. } => "object-changed",
             Self::NoRoutes { .. } => "no-routes",
             Self::Bypass { .. } => "bypass",
+            Self::DefaultRoute(_) => "default-route",
             Self::NotWritten { .. } => "not-written",
             Self::ModuleRollout { .. } => "module-rollout",
             Self::ProxyBehind { .. } => "proxy-behind",

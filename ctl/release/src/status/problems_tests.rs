@@ -53,6 +53,7 @@ pub(crate) fn healthy() -> Observation {
         session_cookie: None,
         traffic: None,
         narrow: None,
+        default_route: None,
     }
 }
 

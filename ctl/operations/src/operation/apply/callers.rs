@@ -6,7 +6,7 @@ use crate::observe::exposure::CHECKS;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
 use canary_release::destination_rule::HostRule;
-use canary_release::object::{Reference, Stage};
+use canary_release::object::{Object, Reference, Stage};
 use canary_release::preflight::{
     Callers, CheckFailed, PreflightCheck, UnroutedCalls, check_calls, unrouted_calls,
 };
@@ -62,7 +62,8 @@ impl Cluster {
         (pods, services): (&ServicePods, &[Value]),
     ) -> Result<Vec<UnroutedCalls>, Error> {
         let (namespace, record) = (release.name.namespace.as_str(), &planned.stored.record);
-        let ours = planned.desired.objects.iter().find(|object| object.stage == Stage::Subsets);
+        let is_rule = |object: &&Object| object.stage == Stage::Subsets && !record.service.per_version;
+        let ours = planned.desired.objects.iter().find(is_rule);
         let ours = ours.map(|object| HostRule::of(&object.body)).transpose()?;
         // A waypoint takes what ambient pods send, and these are seen where pods have no sidecar.
         let namespace_labels = if pods.have_sidecars() {
@@ -84,7 +85,13 @@ impl Cluster {
             sidecars,
             namespace_labels,
         };
-        Ok(unrouted_calls(release, &callers))
+        let mut calls = unrouted_calls(release, &callers);
+        // Callers of the plain Service get stable.
+        let reaches_canary = |calls: &UnroutedCalls| {
+            matches!(calls, UnroutedCalls::OtherService { .. } | UnroutedCalls::Waypoint { .. })
+        };
+        calls.retain(|calls| !record.service.per_version || reaches_canary(calls));
+        Ok(calls)
     }
 
     /// Everything that an `apply` of this plan would refuse, and what it would say.

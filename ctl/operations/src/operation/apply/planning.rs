@@ -7,9 +7,10 @@ use crate::stores::first_record::first_record;
 use crate::stores::key_store::GatewayKeys;
 use crate::{Cluster, Error, StoredRecord};
 use assignment::contract::Role;
+use canary_release::config;
 use canary_release::delivery::{ModuleContents, ModuleRollout, deployed_config};
 use canary_release::object::{Object, Reference, Stage};
-use canary_release::plan::{Desired, Plan, PlanNote, default_routes, order};
+use canary_release::plan::{self, Desired, Plan, PlanNote, default_routes, order};
 use canary_release::record::{Author, Operation, Record};
 use canary_release::spec::{Release, Routes};
 use serde_json::Value;
@@ -46,10 +47,18 @@ impl Cluster {
         let record = &mut stored.record;
         record.module_rollout = None;
         let choice = choose_routes(release, before.as_ref(), record, &route_objects)?;
+        check_same_routes(release, before.as_ref())?;
         if let Some(pods) = &pods {
             record.accept(release, allow_rolled_back)?;
             let running = running(record, pods);
             record.follow(release, self.author(), |version| running.iter().any(|other| other == version));
+        }
+        if record.routes == Routes::GatewayApi {
+            record
+                .state
+                .draw_routing(&release.name)
+                .map_err(config::Error::from)
+                .map_err(plan::Error::from)?;
         }
         let mut snapshot = self.snapshot(release, record, &route_objects).await?;
         snapshot.routes_elsewhere = routes_elsewhere;
@@ -59,7 +68,7 @@ impl Cluster {
         let mut planned = Planned { before, stored, keys, snapshot, desired, plan, pods };
         planned.raise_generation(release, self.author())?;
         let routes = choice.into_iter().chain(planned.route_order(release)?).map(PlanNote::Routes);
-        planned.plan.notes = routes.chain(planned.snapshot.note.clone()).collect();
+        planned.plan.notes = routes.chain(planned.snapshot.notes.clone()).collect();
         Ok(planned)
     }
 }
@@ -169,7 +178,7 @@ impl Planned {
     /// Which routes Istio tries first, where ours are beside those of others.
     fn route_order(&self, release: &Release) -> Result<Vec<String>, Error> {
         let (record, observed) = (&self.stored.record, &self.snapshot.observed);
-        if record.routes == Routes::External {
+        if matches!(record.routes, Routes::External | Routes::GatewayApi) {
             return Ok(Vec::new());
         }
         let targets = record.route_targets(&release.name.to_string());
@@ -221,6 +230,17 @@ fn choose_routes(
             Ok(reason)
         }
     }
+}
+
+/// Routes beside `HTTPRoute`s have other objects and header values than all others: users would move between two writes.
+fn check_same_routes(release: &Release, before: Option<&Record>) -> Result<(), Error> {
+    let (Some(after), Some(before)) = (release.routes, before.map(|before| before.routes)) else {
+        return Ok(());
+    };
+    if before == after || ![before, after].contains(&Routes::GatewayApi) {
+        return Ok(());
+    }
+    Err(plan::Error::OtherRoutes { before: before.name(), after: after.name() }.into())
 }
 
 /// The live versions that drain until a later moment, and of the others those that have pods.

@@ -69,6 +69,12 @@ impl<'r> Rollout<'r> {
         Ok(Desired::of(self.release, &self.stored.record, &self.keys, &self.snapshot.observed)?)
     }
 
+    /// The deletion of objects that only served removed versions.
+    fn pruning(&self) -> Result<Plan, Error> {
+        let (record, observed) = (&self.stored.record, &self.snapshot.observed);
+        Ok(self.desired()?.prune(&self.release.name, record, observed))
+    }
+
     /// The rest of the plan.
     fn rest(&self) -> Result<Plan, Error> {
         Ok(self.desired()?.plan(self.release, &self.stored.record, &self.snapshot.observed)?)
@@ -125,9 +131,9 @@ impl Cluster {
         let before = rollout.stored.record.clone();
         rollout.stored.record.leaving.clear();
         if !before.leaving.is_empty() {
-            let plan = rollout.desired()?.prune(&rollout.snapshot.observed);
+            let plan = rollout.pruning()?;
             self.refresh(&mut rollout.snapshot, plan.changes.iter().map(|change| &change.object)).await?;
-            for change in rollout.desired()?.prune(&rollout.snapshot.observed).changes {
+            for change in rollout.pruning()?.changes {
                 self.client.carry_out(&change, WriteMode::Commit).await?;
                 self.wait_for_istiod_push(&before).await;
             }

@@ -8,10 +8,10 @@ use crate::{Cluster, Error};
 use canary_release::config::SigningKeys;
 use canary_release::destination_rule::HostRule;
 use canary_release::object::Reference;
-use canary_release::plan::{Desired, Observed, PlanNote, config_references};
+use canary_release::plan::{Desired, GatewayApiObjects, Observed, PlanNote, config_references};
 use canary_release::record::Record;
 use canary_release::routing::{ROUTE_KIND, is_sent_to};
-use canary_release::spec::{Release, ServiceHost};
+use canary_release::spec::{Release, Routes, ServiceHost};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,8 +35,8 @@ pub(super) struct Snapshot {
     pub(super) rules_elsewhere: Vec<HostRule>,
     /// The route objects of other namespaces that the proxies of its gateways are sent.
     pub(super) routes_elsewhere: Vec<Value>,
-    /// A note of a part that could not be read.
-    pub(super) note: Option<PlanNote>,
+    /// A note of each part that could not be read.
+    pub(super) notes: Vec<PlanNote>,
 }
 
 /// Objects of which whole lists were read.
@@ -101,18 +101,37 @@ impl Cluster {
         };
         let mut wanted: BTreeSet<Reference> = config_references(release, record)?.into_iter().collect();
         wanted.extend(record.objects.iter().map(|(_, reference)| reference.clone()));
-        let note = rules.note();
+        let mut notes: Vec<PlanNote> = rules.note().into_iter().collect();
+        let gateway_api = Box::new(Box::pin(self.gateway_api(release, record, &mut notes)).await?);
         let (objects, clients) =
             tokio::try_join!(self.read(&lists, &wanted), self.clients(record, &rules.found))?;
         let service_host = ServiceHost::new(&record.service.name, namespace).fqdn();
-        let mut observed = Observed { service_host, objects, route_objects, rules: rules.found, clients };
+        let mut observed =
+            Observed { service_host, objects, route_objects, rules: rules.found, clients, gateway_api };
         // What a first `apply` or another file names for the first time. Which objects these are does not depend on the keys.
         let desired = Desired::of(release, record, &SigningKeys::placeholder(), &observed)?;
         let desired = desired.objects.into_iter().map(|object| object.reference);
         let unread: BTreeSet<Reference> = desired.filter(|reference| !wanted.contains(reference)).collect();
         observed.objects.extend(self.read(&lists, &unread).await?);
         let routes_elsewhere = Vec::new();
-        Ok(Snapshot { observed, rules_elsewhere: rules.elsewhere, routes_elsewhere, note })
+        Ok(Snapshot { observed, rules_elsewhere: rules.elsewhere, routes_elsewhere, notes })
+    }
+
+    /// The objects that routes beside those of others follow from; none where they are of another kind.
+    async fn gateway_api(
+        &self,
+        release: &Release,
+        record: &Record,
+        notes: &mut Vec<PlanNote>,
+    ) -> Result<GatewayApiObjects, Error> {
+        if record.routes != Routes::GatewayApi {
+            return Ok(GatewayApiObjects::default());
+        }
+        let gateways = release.gateways.iter().map(|gateway| &gateway.name);
+        let gateways = gateways.map(|name| (name.namespace.to_string(), name.name.to_string())).collect();
+        let (found, is_partial) = self.gateway_api_objects(&release.name, record, gateways).await?;
+        notes.extend(is_partial.then_some(PlanNote::HttpRoutesNotListed));
+        Ok(found)
     }
 
     /// Those of these objects that exist.

@@ -9,6 +9,7 @@
 //! siblings      our routes: each match of the owner's with one header match more                routes  -> objects
 //! proof         that our routes answer what the owner's would have given to the Service         matches -> Refusals
 //! refusal       why there are no siblings
+//! version_objects  Service, rule and routes of a version: their names  version -> objects
 //! ```
 
 mod http_route;
@@ -19,9 +20,12 @@ mod precedence;
 mod proof;
 mod refusal;
 mod siblings;
+mod version_objects;
 
 pub(super) use leads::leads_to_whole_service;
 pub use leads::{GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header};
 pub use listener::ParentGateway;
 pub use refusal::{RulePlace, SiblingRefusal};
+pub(crate) use siblings::leads_from;
 pub use siblings::{SiblingContext, VersionRoute, sibling_routes};
+pub(crate) use version_objects::VersionName;

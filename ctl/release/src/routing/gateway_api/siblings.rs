@@ -8,10 +8,11 @@
 //! headers, so each of the owner's matches is repeated; of equal paths more headers precede fewer, whichever object is older.
 
 use super::http_route::{HttpMatch, HttpRoute, HttpRule, list, name_of, unknown_field};
-use super::leads::{GATEWAY_API, HTTP_ROUTE_KIND, WholeService, backends, is};
+use super::leads::{GATEWAY_API, HTTP_ROUTE_KIND, WholeService, backends, is, leads_to_whole_service};
 use super::listener::{Attachment, ParentGateway, attachments};
 use super::proof::prove;
 use super::refusal::{RulePlace, SiblingRefusal};
+use super::version_objects::is_numbered;
 use crate::object::{FIELD_MANAGER, NamespacedName};
 use crate::routing::is_ours;
 use assignment::contract::HeaderNames;
@@ -130,9 +131,12 @@ fn read_owners<'o>(
 
 /// Whether an object is one of those that we write for this release.
 fn is_sibling(object: &Value, context: &SiblingContext<'_>) -> bool {
-    let (_, name) = name_of(object);
-    let number = name.strip_prefix(context.name).and_then(|rest| rest.strip_prefix('-'));
-    is_ours(object) && number.is_some_and(|number| number.len() == 2 && number.parse::<usize>().is_ok())
+    is_ours(object) && is_numbered(&name_of(object).1, context.name)
+}
+
+/// Whether a route at one of these Gateways leads to the Service.
+pub(crate) fn leads_from(route: &Value, gateways: &[ParentGateway], service: WholeService<'_>) -> bool {
+    !attachments(route, gateways).is_empty() && leads_to_whole_service(route, service)
 }
 
 fn leading<'o>(route: &HttpRoute<'o>, service: WholeService<'_>) -> BTreeMap<usize, &'o Value> {

@@ -120,8 +120,12 @@ pub(super) const SESSION_AFFINITIES: [(&str, SessionAffinity); 2] =
     [("none", SessionAffinity::None), ("identity", SessionAffinity::Identity)];
 pub(super) const CACHE_CONTROL: [(&str, CacheControl); 2] =
     [("unchanged", CacheControl::Unchanged), ("private", CacheControl::Private)];
-pub(super) const ROUTES: [(&str, Routes); 3] =
-    [("managed", Routes::Managed), ("external", Routes::External), ("inject", Routes::Inject)];
+pub(super) const ROUTES: [(&str, Routes); 4] = [
+    ("managed", Routes::Managed),
+    ("external", Routes::External),
+    ("inject", Routes::Inject),
+    ("gateway-api", Routes::GatewayApi),
+];
 pub(super) const SAME_SITE: [(&str, SameSite); 3] =
     [("Lax", SameSite::Lax), ("Strict", SameSite::Strict), ("None", SameSite::None)];
 

@@ -33,6 +33,7 @@ fn healthy() -> Observation {
         coverage: Coverage::default(),
         beside_stable: BTreeMap::from([("v2".to_owned(), 1)]),
         narrow: None,
+        default_route: None,
         template_drift: Vec::new(),
         remote_clusters: BTreeSet::new(),
         counts_sessions: true,

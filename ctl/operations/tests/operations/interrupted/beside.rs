@@ -1,0 +1,108 @@
+//! Routes beside the `HTTPRoute` of another owner, by operations that are killed.
+
+use super::count_writes;
+use canary_operations::{Cluster, Error};
+use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{
+    apply, finish, promote, release_beside_http_routes, roll_back, run, shop_with_http_route, uninstall,
+};
+use serde_json::json;
+
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Apply,
+    Promote,
+    RollBack,
+    Finish,
+    Uninstall,
+}
+use Operation::{Apply, Finish, Promote, RollBack, Uninstall};
+
+async fn carry_out(operation: Operation, cluster: &Cluster, release: &Release) -> Result<(), Error> {
+    match operation {
+        Apply => apply(cluster, release).await.map(drop),
+        Promote => promote(cluster, release).await.map(drop),
+        RollBack => roll_back(cluster, release).await.map(drop),
+        Finish => finish(cluster, release).await.map(drop),
+        Uninstall => uninstall(cluster, release).await,
+    }
+}
+
+#[test]
+fn each_operation_is_continued_after_any_write() {
+    let cases = [
+        (&[][..], Apply),
+        (&[Apply], Promote),
+        (&[Apply], RollBack),
+        (&[Apply, Promote], Finish),
+        (&[Apply], Uninstall),
+    ];
+    run(async {
+        let mut writes = Vec::new();
+        for (before, operation) in cases {
+            writes.push(count_writes(async |writes| continued(before, operation, writes).await).await);
+        }
+        assert_eq!(writes, [17, 4, 5, 7, 14], "the writes of each");
+    });
+}
+
+/// Kills an operation after so many writes and carries it out again; whether it was killed.
+async fn continued(before: &[Operation], operation: Operation, writes: u32) -> bool {
+    let (api, release) = (shop_with_http_route(), release_beside_http_routes(&json!({"weight": 20})));
+    let cluster = api.cluster().await;
+    for operation in before {
+        carry_out(*operation, &cluster, &release).await.unwrap();
+    }
+    if matches!(operation, Finish) {
+        api.state()
+            .store
+            .edit("Service", "shop", |service| service["spec"]["selector"]["version"] = json!("v2"));
+    }
+    let ended = api.killed_after(writes, async |process| carry_out(operation, process, &release).await).await;
+    if let Some(done) = ended {
+        done.unwrap();
+        return false;
+    }
+    let context = format!("{operation:?} after {before:?}, killed after {writes} writes");
+    assert_routes_lead_to_services(&api, &context);
+    match carry_out(operation, &cluster, &release).await {
+        // Killed after the record was deleted.
+        Err(Error::Unknown { .. }) if matches!(operation, Uninstall) => {}
+        continued => continued.unwrap_or_else(|error| panic!("{context}: {error}")),
+    }
+    assert_routes_lead_to_services(&api, &context);
+    let ours: Vec<String> = ours(&api);
+    let expected: &[&str] = match operation {
+        Apply | Promote => &["shop-v1", "shop-v2", "shop-canary.v1-00", "shop-canary.v2-00"],
+        RollBack => &["shop-v1", "shop-canary.v1-00"],
+        Finish => &["shop-v2", "shop-canary.v2-00"],
+        Uninstall => &[],
+    };
+    assert_eq!(ours, expected, "{context}");
+    if let Some(stored) = cluster.find_record(&release.name).await.unwrap() {
+        let left = cluster.unfinished(&release.name, &stored.record).await.unwrap();
+        assert!(left.is_empty() && stored.record.leaving.is_empty(), "{context}: {left:?} is left");
+        let owned = stored.record.objects.iter().filter(|(_, object)| object.namespace == "shop");
+        assert_eq!(owned.count(), expected.len(), "{context}: the record names what exists");
+    }
+    true
+}
+
+/// The names of our routes and Services.
+fn ours(api: &FakeApi) -> Vec<String> {
+    let names = api.state().store.names(&["HTTPRoute", "Service"]);
+    let names = names.iter().filter_map(|name| name.split(' ').next_back());
+    names.filter(|name| !["shop", "site"].contains(name)).map(str::to_owned).collect()
+}
+
+/// Fails if a route leads to a Service that does not exist.
+fn assert_routes_lead_to_services(api: &FakeApi, context: &str) {
+    let state = api.state();
+    for route in state.store.of_kind("HTTPRoute") {
+        for rule in route["spec"]["rules"].as_array().unwrap() {
+            let service = rule["backendRefs"][0]["name"].as_str().unwrap();
+            assert!(state.store.find("Service", service).is_some(), "{context}: {rule} leads to no Service");
+        }
+    }
+}

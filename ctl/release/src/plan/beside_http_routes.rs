@@ -1,0 +1,172 @@
+//! What each version of a release has beside `HTTPRoute`s of others: a Service, the settings of the plain Service, and routes.
+//!
+//! All of it follows from objects of others, so it is worked out again with each `apply`.
+
+use super::{Error, Observed};
+use crate::destination_rule::{CalledService, Client, effective};
+use crate::object::{Object, Owners, Reference, Stage};
+use crate::plan::Change;
+use crate::record::Record;
+use crate::routing::{
+    ParentGateway, SiblingContext, VersionName, VersionRoute, WholeService, is_ours, leads_from,
+    sibling_routes,
+};
+use crate::spec::{ObjectMetadata, ReleaseName, ServiceHost};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// The objects of the Gateway API, and the Service, that ours follow from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GatewayApiObjects {
+    /// The release's Service.
+    pub service: Option<Value>,
+    /// The `HTTPRoute`s of all namespaces that may be listed, ours included.
+    pub routes: Vec<Value>,
+    /// The Gateways of the release.
+    pub gateways: Vec<Value>,
+}
+
+/// An object of ours that differs from what follows from objects of others, and the field managers of these.
+pub type Outdated = (Reference, Vec<String>);
+
+/// The desired objects of each version, and of those that leave.
+///
+/// # Errors
+///
+/// If the Service selects no pods, no route leads to it, or one cannot be repeated.
+pub(crate) fn beside_http_routes(
+    release: &ReleaseName,
+    record: &Record,
+    observed: &Observed,
+) -> Result<Vec<Object>, Error> {
+    let objects = &observed.gateway_api;
+    let service = &record.service.name;
+    let plain = objects.service.as_ref().filter(|plain| has_selector(plain));
+    let plain = plain.ok_or_else(|| Error::NoSelector { service: service.clone() })?;
+    let gateways: Vec<ParentGateway> = objects.gateways.iter().map(ParentGateway::read).collect();
+    let whole = WholeService { namespace: release.namespace.as_str(), name: service };
+    check_namespaces(&objects.routes, &gateways, whole)?;
+    let policy = policy(release, observed)?;
+    let mut desired = Vec::new();
+    for (version, header) in versions(release, record, &objects.routes) {
+        let name = VersionName { release: release.name.as_str(), service, version };
+        let own = name.service();
+        desired.push((Stage::Subsets, name.service_object(plain, &record.service.label)));
+        let host = ServiceHost::new(&own, release.namespace.as_str()).fqdn();
+        desired
+            .extend(policy.as_ref().map(|policy| (Stage::Subsets, name.rule_object(plain, &host, policy))));
+        let context = SiblingContext {
+            name: &name.object(),
+            service: whole,
+            versions: &[VersionRoute { header: &header, service: &own }],
+            gateways: &gateways,
+            grants: &[],
+        };
+        let routes = sibling_routes(&objects.routes, &context).map_err(Error::Siblings)?;
+        if routes.is_empty() {
+            return Err(Error::NothingBeside { service: service.clone() });
+        }
+        desired.extend(routes.into_iter().map(|route| (Stage::Routes, route)));
+    }
+    desired.into_iter().map(|(stage, body)| object(stage, body, &record.metadata)).collect()
+}
+
+impl Observed {
+    /// Our objects that no longer are what follows from those of others. A missing one is none of them, unless it is new.
+    ///
+    /// # Errors
+    ///
+    /// If a route of others cannot be repeated any more.
+    pub fn outdated(&self, release: &ReleaseName, record: &Record) -> Result<Vec<Outdated>, Error> {
+        let GatewayApiObjects { service, routes, gateways } = &*self.gateway_api;
+        let gateways: Vec<ParentGateway> = gateways.iter().map(ParentGateway::read).collect();
+        let whole = WholeService { namespace: release.namespace.as_str(), name: &record.service.name };
+        let sources = routes.iter().filter(|route| leads_from(route, &gateways, whole)).chain(service);
+        let mut by = BTreeSet::new();
+        for source in sources {
+            by.extend(Owners::of(source).others(&["spec"]).into_iter().map(str::to_owned));
+        }
+        let is_missing = |object: &Reference| {
+            record.objects.iter().any(|(_, known)| known == object) && !self.objects.contains_key(object)
+        };
+        let desired = beside_http_routes(release, record, self)?;
+        let differs = |object: &&Object| Change::to(object, self.objects.get(&object.reference)).is_some();
+        let outdated = desired.iter().filter(|object| !is_missing(&object.reference)).filter(differs);
+        Ok(outdated.map(|object| (object.reference.clone(), by.iter().cloned().collect())).collect())
+    }
+}
+
+/// The versions with their routing values. That of a version that leaves is in its routes alone: if there are none, nothing leads to it.
+fn versions<'r>(release: &ReleaseName, record: &'r Record, routes: &[Value]) -> Vec<(&'r str, String)> {
+    let full_name = release.to_string();
+    let live = record.state.versions.iter().map(|version| version.name.as_str());
+    let live = live.map(|version| (version, record.routing_value(&full_name, version)));
+    let leaving = record.leaving.iter().filter_map(|version| {
+        let name = VersionName { release: release.name.as_str(), service: &record.service.name, version };
+        let own = routes.iter().filter(|route| is_ours(route));
+        let mut own = own.filter(|route| Reference::of(route).is_ok_and(|route| name.has(&route)));
+        Some((version.as_str(), routing_value(own.next()?)?))
+    });
+    live.chain(leaving).collect()
+}
+
+/// The value of the routing header in a route of ours: that of the last header.
+fn routing_value(route: &Value) -> Option<String> {
+    let headers = route.pointer("/spec/rules/0/matches/0/headers")?.as_array()?;
+    headers.last()?.get("value")?.as_str().map(str::to_owned)
+}
+
+fn has_selector(service: &Value) -> bool {
+    let selector = service.pointer("/spec/selector").and_then(Value::as_object);
+    selector.is_some_and(|selector| !selector.is_empty())
+}
+
+/// Our routes are where the owner's are. Those of other namespaces are not written.
+fn check_namespaces(
+    routes: &[Value],
+    gateways: &[ParentGateway],
+    service: WholeService<'_>,
+) -> Result<(), Error> {
+    for route in routes.iter().filter(|route| leads_from(route, gateways, service)) {
+        let reference = Reference::of(route)?;
+        if reference.namespace != service.namespace {
+            let route = reference.to_string();
+            return Err(Error::ForeignRoute { route, namespace: service.namespace.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+/// The settings that the plain Service has for the gateways, where they are not those of every Service of the namespace.
+fn policy(release: &ReleaseName, observed: &Observed) -> Result<Option<Value>, Error> {
+    let namespace = release.namespace.as_str();
+    let called = CalledService { host: &observed.service_host, namespace };
+    let is_exact = |client: &Client| {
+        let found = effective(&observed.rules, client, called)?;
+        let is_of_service = observed.rules.iter().any(|rule| {
+            found.is_from(&rule.reference) && rule.host == observed.service_host && !rule.is_ours
+        });
+        found.policy.filter(|_| is_of_service)
+    };
+    let mut policies = observed.clients.iter().map(is_exact);
+    let first = policies.next().flatten();
+    if policies.any(|other| other != first) {
+        return Err(Error::SeveralPolicies { service: observed.service_host.clone() });
+    }
+    Ok(first)
+}
+
+fn object(stage: Stage, mut body: Value, metadata: &ObjectMetadata) -> Result<Object, Error> {
+    for (field, given) in [("labels", &metadata.labels), ("annotations", &metadata.annotations)] {
+        let place = body.pointer_mut("/metadata").and_then(Value::as_object_mut);
+        let Some(place) = place.filter(|_| !given.is_empty()) else { continue };
+        let all = place.entry(field).or_insert_with(|| json!({}));
+        if let Some(all) = all.as_object_mut() {
+            // The label by which our objects are known is reserved, so a release gives none of this name.
+            all.extend(
+                given.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect::<Map<_, _>>(),
+            );
+        }
+    }
+    Ok(Object { reference: Reference::of(&body)?, stage, body })
+}
