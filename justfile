@@ -110,7 +110,7 @@ bench *ARGS:
 bench-arrival:
     @tools/bench-arrival.sh
 
-# Write the recording of a terminal, docs/pictures/terminal.svg, from what the tool prints.
+# Write the output in docs/five-minutes.md and the recording, docs/pictures/terminal.svg, from what the tool prints.
 [group('test')]
 recording:
     @tools/recording.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Types commands into the tool, and writes what it prints as an animated picture: docs/pictures/terminal.svg.
+# Types the commands of docs/five-minutes.md, and writes what they print: into the page, and as an animated picture, docs/pictures/terminal.svg.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-UPDATE_GOLDEN=1 cargo test --quiet --workspace --locked --test cli recording
+UPDATE_GOLDEN=1 cargo test --quiet --workspace --locked --test roads first_release

@@ -33,7 +33,7 @@ mod stores;
 mod uninstall;
 mod write;
 
-pub use client::{Access, Impersonated, Silence, SilenceObserver};
+pub use client::{Access, ApiRequestDone, Impersonated, RequestObserver, Silence, SilenceObserver};
 pub use cluster::{Cluster, WriteOptions};
 pub use error::{
     CredentialError, Error, KubeconfigError, Obstacle, Protected, ReadinessError, RequestFailure,

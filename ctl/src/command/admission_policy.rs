@@ -19,10 +19,11 @@ use serde_json::{Value, json};
 #[command(after_help = "Example:
   canary-ctl generate admission-policy | kubectl apply -f -
 
-Two ValidatingAdmissionPolicies with their bindings to the release's namespace, for Kubernetes 1.30 or later.
-One refuses an update of a version's Deployment that takes the version from the labels of its pods, or
-from its annotation. The other reads the release's record, and refuses to delete the Deployment of a version
-that has users. `docs/helm.md` says what they cannot refuse.")]
+Two ValidatingAdmissionPolicies with their bindings to the release's namespace,
+for Kubernetes 1.30 or later. One refuses an update of a version's Deployment
+that takes the version from the labels of its pods, or from its annotation. The
+other reads the release's record, and refuses to delete the Deployment of a
+version that has users. `docs/helm.md` says what they cannot refuse.")]
 pub(super) struct AdmissionPolicy {
     /// The release: its namespace and version label.
     #[command(flatten)]

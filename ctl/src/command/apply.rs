@@ -17,7 +17,9 @@ use clap::Args;
 #[command(after_help = "Examples:
   canary-ctl apply --dry-run=server   show what would be written
   canary-ctl apply --wait             write, and wait until every proxy runs it
-  canary-ctl apply --force-conflicts  take back fields that others have changed")]
+  canary-ctl apply --force-conflicts  take back fields that others have changed
+
+Exit codes: 0 done, 2 failed or refused.")]
 pub(super) struct Apply {
     /// Wait until every proxy runs it
     #[arg(long)]
@@ -33,9 +35,6 @@ pub(super) struct Apply {
     /// Also edit objects of Helm and other tools (`routes: inject`)
     #[arg(long)]
     pub(super) take_ownership: bool,
-    /// Print each field that was written
-    #[arg(short, long)]
-    pub(super) verbose: bool,
     #[command(flatten)]
     pub(super) checks: SkipChecks,
     #[command(flatten)]
@@ -61,7 +60,7 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
         let mut progress = target::progress(printer);
         cluster.apply(release, options(arguments, &mut progress)).await?
     };
-    printer.report(&PlanReport::written(&applied.plan, arguments.verbose))?;
+    printer.report(&PlanReport::written(&applied.plan, arguments.cluster.connection.verbose))?;
     summarise(&release.name.to_string(), &applied, printer);
     Ok(Outcome::Done)
 }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::report::{Format, Printer};
-use canary_operations::{Access, Impersonated, Silence};
+use canary_operations::{Access, ApiRequestDone, Impersonated, Silence};
 use canary_release::format::seconds;
 use canary_release::preflight::PreflightCheck;
 use canary_release::spec::{Label, PrometheusServer, Seconds, SecretSource, ServerAddress};
@@ -75,6 +75,9 @@ pub(super) struct Connection {
     /// API request timeout
     #[arg(long, value_name = "TIME", default_value = "30s", help_heading = SHARED)]
     pub(super) request_timeout: Seconds,
+    /// Print API requests and written fields
+    #[arg(short, long, help_heading = SHARED)]
+    pub(super) verbose: bool,
     /// Impersonate this user
     #[arg(long = "as", value_name = "USER", help_heading = SHARED)]
     impersonated_user: Option<String>,
@@ -91,7 +94,7 @@ pub(super) struct Connection {
 pub(super) struct ClusterAccess {
     #[command(flatten)]
     pub(super) connection: Connection,
-    /// Namespace of a bare NAME
+    /// Namespace of the release
     #[arg(short, long, value_name = "NAME", help_heading = SHARED)]
     pub(super) namespace: Option<Label>,
     /// Prometheus that scrapes the proxies
@@ -134,6 +137,7 @@ impl Connection {
                 .clone()
                 .map(|user| Impersonated { user, groups: self.impersonated_groups.clone() }),
             on_silence: Some(report_silence),
+            on_request: self.verbose.then_some(report_request),
             silence: self.silence.clone(),
         }
     }
@@ -156,6 +160,13 @@ pub(in crate::command) fn report_silence(address: &str, duration: Duration) {
     } else {
         format!("waiting for {address} for {}", seconds(duration))
     });
+}
+
+/// Prints a request to the API server.
+fn report_request(request: &ApiRequestDone<'_>) {
+    let ApiRequestDone { method, path, status, duration } = request;
+    let status = status.map_or_else(|| "no response".to_owned(), |status| status.to_string());
+    Printer::of_process().message(&format!("{method} {path} {status} {} ms", duration.as_millis()));
 }
 
 /// Which release, where, and which checks are skipped.

@@ -135,7 +135,7 @@ pub(super) enum Verb {
     Schema(Schema),
     /// Print a manual page
     Man(Man),
-    /// Print the version of this tool and the digest of its module
+    /// Print the version of this tool and its module, and what proxies run
     Version(Version),
     /// Print a completion script for a shell
     #[command(alias = "completion")]

@@ -21,14 +21,13 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Carry out the Release objects of a cluster, as a process in it
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "It needs the definitions of Release and ReleaseGrant: `canary-ctl generate controller` prints them, with everything else
-that it needs in a cluster. One of several replicas works, the others wait for its Lease.
+#[command(after_help = "`canary-ctl generate controller` prints what it needs in a cluster: the
+definitions of Release and ReleaseGrant, rights and a Deployment. One replica
+works, the others wait for its Lease.
 
 Examples:
-  canary-ctl controller                         every namespace, from a terminal
-  canary-ctl controller -n shop                 the objects of one namespace"
-)]
+  canary-ctl controller          every namespace, from a terminal
+  canary-ctl controller -n shop  the objects of one namespace")]
 pub(super) struct Controller {
     /// The namespace of the Lease of the replica that works
     #[arg(long, value_name = "NAMESPACE", env = "POD_NAMESPACE", default_value = "default")]
@@ -117,8 +116,9 @@ async fn terminated() {
 /// Print what a controller needs in a cluster: definitions, rights, a Deployment of two replicas
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl generate controller --image registry.example.com/canary-ctl:1 | kubectl apply --server-side -f -
-  canary-ctl generate controller --image IMAGE --only shop     one that has rights in one namespace")]
+  canary-ctl generate controller --image registry.example.com/canary-ctl:1 \\
+    | kubectl apply --server-side -f -
+  canary-ctl generate controller --image IMAGE --only shop")]
 pub(super) struct Install {
     /// The image with this tool: `canary-ctl module save` is not it
     #[arg(long, value_name = "IMAGE")]

@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 
 /// Flags with a value that may come before the verb.
-const BEFORE_THE_VERB: [&str; 14] = [
+const BEFORE_THE_VERB: [&str; 15] = [
     "-n",
     "--namespace",
     "--context",
@@ -17,6 +17,7 @@ const BEFORE_THE_VERB: [&str; 14] = [
     "--as",
     "--as-group",
     "--prometheus",
+    "--prometheus-token-file",
     "-r",
     "--release",
     "-f",
@@ -24,6 +25,9 @@ const BEFORE_THE_VERB: [&str; 14] = [
     "-o",
     "--output",
 ];
+
+/// Flags without one.
+const SWITCHES: [&str; 4] = ["-v", "--verbose", "-A", "--all-namespaces"];
 
 /// The words in the order in which clap reads them: a verb that has no such flag refuses it then, as it does behind it.
 pub(super) fn rearranged(tool: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
@@ -57,10 +61,13 @@ pub(super) fn rearranged(tool: &Command, mut words: Vec<OsString>) -> Vec<OsStri
     verb.into_iter().chain(flags).chain(rest).collect()
 }
 
-/// Whether the value of such a flag is part of its word: `--context=prod`, `-nshop`. `None` for another word.
+/// Whether such a flag has no further word: `--context=prod`, `-nshop`, `-v`. `None` for another word.
 fn flag_before_the_verb(word: &str) -> Option<bool> {
     if BEFORE_THE_VERB.contains(&word) {
         return Some(false);
+    }
+    if SWITCHES.contains(&word) {
+        return Some(true);
     }
     let is_joined = |flag: &str| match word.strip_prefix(flag) {
         Some(value) if flag.starts_with("--") => value.starts_with('='),
@@ -251,6 +258,7 @@ mod tests {
                 "x --context=prod rollout -nshop status --watch",
                 "x rollout status --context=prod -nshop --watch",
             ),
+            ("x -v -A list", "x list -v -A"),
             ("x -n shop", "x -n shop"),
             ("x weight -5 -n shop", "x weight -5 -n shop"),
             ("x --nonsense shop status", "x --nonsense shop status"),
@@ -262,6 +270,21 @@ mod tests {
             let found = rearranged(&crate::command::Cli::command(), words);
             let expected: Vec<OsString> = read.split(' ').map(OsString::from).collect();
             assert_eq!(found, expected, "{typed}");
+        }
+    }
+
+    fn long_names(command: &Command) -> Vec<String> {
+        let shared =
+            command.get_arguments().filter(|argument| argument.get_help_heading() == Some("Shared options"));
+        let own = shared.filter_map(|argument| argument.get_long().map(|name| format!("--{name}")));
+        own.chain(command.get_subcommands().flat_map(long_names)).collect()
+    }
+
+    #[test]
+    fn each_flag_that_verbs_share_may_come_before_them() {
+        for flag in long_names(&crate::command::Cli::command()) {
+            let is_known = BEFORE_THE_VERB.contains(&flag.as_str()) || SWITCHES.contains(&flag.as_str());
+            assert!(is_known, "{flag}");
         }
     }
 

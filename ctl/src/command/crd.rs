@@ -11,7 +11,8 @@ use clap::Args;
 #[command(after_help = "Example:
   canary-ctl generate crd | kubectl apply --server-side -f -
 
-The API server then checks a release by the fields of its file, and `kubectl explain releases.canary-ctl.io` describes them.")]
+The API server then checks a release by the fields of its file, and
+`kubectl explain releases.canary-ctl.io` describes them.")]
 pub(super) struct Crd {}
 
 pub(super) fn run(_: Crd, printer: &mut Printer) -> Result<Outcome, Error> {

@@ -8,7 +8,7 @@ use clap::Args;
 
 /// Show what `apply` would change on the cluster
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Exit code 1 when there are differences.
+#[command(after_help = "Exit codes: 0 no differences, 1 differences, 2 failed.
 
 Examples:
   canary-ctl diff

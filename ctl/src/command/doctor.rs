@@ -17,17 +17,17 @@ use std::fmt;
 
 /// Report every problem of a release and its cluster, without a write
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "It checks the Service and its pods, the Gateways with their pods, hosts and protocol, the rights of the user, what the API server
-says to every object (by dry runs), the proxies (metrics, V8, versions of Istio), and the signing keys. Before the first `apply` and after it.
+#[command(after_help = "It checks the Service and its pods; the Gateways with their pods, hosts and
+protocol; the rights of the user; what the API server says to every object, by
+dry runs; the proxies (metrics, V8, versions of Istio); and the signing keys.
+It works before the first `apply` and after it.
 
-Exit code 1 when an error is found.
+Exit codes: 0 no error found, 1 an error was found, 2 failed.
 
 Examples:
   canary-ctl doctor
   canary-ctl doctor -f shop.yaml --context staging
-  canary-ctl doctor -o json | jq '.findings[] | select(.severity == \"error\")'"
-)]
+  canary-ctl doctor -o json | jq '.findings[] | select(.severity == \"error\").id'")]
 pub(super) struct Doctor {
     #[command(flatten)]
     pub(super) spec: SpecFile,
@@ -49,8 +49,13 @@ struct DoctorReport {
     control_plane: Option<ControlPlane>,
 }
 
+/// The identifier of an error that kept something from being read.
+const NOT_READ: &str = "not-read";
+
 #[derive(Debug, Serialize)]
 struct Row {
+    /// The identifier by which scripts know it.
+    id: &'static str,
     severity: Severity,
     area: Area,
     /// The preflight check that fails.
@@ -82,6 +87,7 @@ impl DoctorReport {
             !(lacks_rights && matches!(error, canary_operations::Error::Forbidden { .. }))
         };
         let errors = errors.into_iter().filter(|(_, error)| is_news(error)).map(|(area, error)| Row {
+            id: NOT_READ,
             severity: Severity::Error,
             area,
             check: None,
@@ -114,7 +120,8 @@ impl Row {
             ClusterFinding::CheckFails(failed) => Some(failed.check.name()),
             _ => None,
         };
-        Self { severity: finding.severity(), area: finding.area(), check, message: finding.to_string(), hint }
+        let (id, severity, area) = (finding.id(), finding.severity(), finding.area());
+        Self { id, severity, area, check, message: finding.to_string(), hint }
     }
 }
 

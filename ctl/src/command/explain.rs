@@ -15,12 +15,13 @@ use jiff::Timestamp;
 
 /// Explain which version a request gets
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    canary-ctl explain --cookie 'JSESSIONID=4b1d7c0e5f; lang=de'\n  \
-    canary-ctl explain --curl \"curl 'https://shop.example.com/cart' -b 'JSESSIONID=4b1d7c0e5f'\"\n  \
-    canary-ctl explain --cookie JSESSIONID=4b1d7c0e5f --weight 50 -o json\n  \
-    canary-ctl explain --live --cookie JSESSIONID=4b1d7c0e5f\n\n\
-    Exits 1 where no release matches host and path.")]
+#[command(after_help = "Examples:
+  canary-ctl explain --cookie 'JSESSIONID=4b1d7c0e5f; lang=de'
+  canary-ctl explain --curl \"curl https://shop.example.com/ -b 'a=b'\"
+  canary-ctl explain --cookie JSESSIONID=4b1d7c0e5f --weight 50 -o json
+  canary-ctl explain --live --cookie JSESSIONID=4b1d7c0e5f
+
+Exit codes: 0 explained, 1 no release matches host and path, 2 failed.")]
 pub(super) struct Explain {
     #[command(flatten)]
     pub(super) spec: SpecFile,

@@ -23,12 +23,15 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:
-  canary-ctl generate --signing-keys signing-keys.json     for GitOps: what `apply` checks on the cluster is not checked
-  canary-ctl generate -f shop.yaml -f api.yaml --signing-keys signing-keys.json     two releases of one gateway
-  canary-ctl generate -f examples/local/canary.yaml --dry-run       a local Envoy's files, not written
-  canary-ctl generate routes                                        the routes alone, for the chart that owns them
-  canary-ctl generate rbac --user alice | kubectl apply -f -                 who may steer it"
+    after_help = "For GitOps: what `apply` checks on the cluster is not checked.
+
+Examples:
+  canary-ctl generate --signing-keys signing-keys.json
+  # two releases of one gateway
+  canary-ctl generate -f shop.yaml -f api.yaml --signing-keys signing-keys.json
+  # the files of a local Envoy, not written
+  canary-ctl generate -f examples/local/canary.yaml --dry-run
+  canary-ctl generate rbac --user alice | kubectl apply -f -"
 )]
 pub(super) struct Generate {
     #[command(subcommand)]
@@ -72,9 +75,9 @@ pub(super) enum Instead {
 /// Print the routes alone, for a chart or a repository that owns them; needs no signing keys
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl generate routes                                        for a route object of yours
-  canary-ctl generate routes --gateway-api | kubectl apply -f -     HTTPRoutes
-  canary-ctl generate routes --gateway-api --port 9000              of a Service that has port 9000 too")]
+  canary-ctl generate routes                 for a VirtualService of yours
+  canary-ctl generate routes --gateway-api | kubectl apply -f -
+  canary-ctl generate routes --gateway-api --port 9000")]
 pub(super) struct RouteFiles {
     /// Print routes of the Gateway API: each version needs a Service of its own, since they know no subsets
     #[arg(long)]

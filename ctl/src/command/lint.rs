@@ -10,7 +10,10 @@ use std::fmt;
 
 /// Report dangerous settings of a release
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Example:\n  canary-ctl lint -f canary.yaml\n\nExits 1 where a finding is an error.")]
+#[command(after_help = "Example:
+  canary-ctl lint -f canary.yaml
+
+Exit codes: 0 no error found, 1 an error was found, 2 failed.")]
 pub(super) struct Lint {
     #[command(flatten)]
     pub(super) spec: SpecFile,

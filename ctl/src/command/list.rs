@@ -16,11 +16,12 @@ use std::fmt;
 /// List the releases of a cluster
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl list                  in all namespaces in which ConfigMaps may be listed
+  canary-ctl list    in all namespaces in which ConfigMaps may be listed
   canary-ctl list -n shop -n blog
   canary-ctl list -o json | jq -r '.releases[] | select(.effective > 0).release'
 
-What it lists is what the records say. `canary-ctl status -r NAMESPACE/NAME` observes one release, with its problems.")]
+It lists what the records say. `canary-ctl status NAMESPACE/NAME` observes one
+release, with its problems.")]
 pub(super) struct List {
     /// A namespace; can be repeated (default: all)
     #[arg(short, long = "namespace", value_name = "NAMESPACE")]

@@ -120,7 +120,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Twin(arguments) => Box::pin(twin::run(&arguments, printer)).await,
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
         Verb::Module(arguments) => Box::pin(module::run(&arguments, printer)).await,
-        Verb::Version(arguments) => version::run(arguments, printer),
+        Verb::Version(arguments) => Box::pin(version::run(&arguments, printer)).await,
         Verb::Schema(arguments) => schema::run(arguments, printer),
         Verb::Man(arguments) => man::run(&arguments, Cli::command(), printer),
         Verb::Completions(arguments) => completions::run(arguments, Cli::command(), printer),

@@ -11,14 +11,15 @@ use clap::Args;
 
 /// Pause a release: other users cannot change it
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "Users go on as they are. Who paused it may still change it, and `weight 0` is never refused.
-The rollout of this release goes on: `canary-ctl rollout pause` stops it.
+#[command(after_help = "Users stay as they are. The user who paused it may still change it, and
+`weight 0` is never refused. The rollout of this release goes on:
+`canary-ctl rollout pause` stops it.
+
+Exit codes: 0 done, 2 failed or refused.
 
 Examples:
   canary-ctl pause --reason 'the p99 looks odd'
-  canary-ctl pause -r shop --skip-check paused     replace the pause of another user"
-)]
+  canary-ctl pause shop --skip-check paused  replace the pause of another user")]
 #[command(arg = arguments::waits_always())]
 pub(super) struct Pause {
     /// The reason that `status` and refused commands print
@@ -32,11 +33,13 @@ pub(super) struct Pause {
 
 /// End the pause of a release
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "A rollout that `rollout pause` stopped goes on by `canary-ctl rollout resume`.
+#[command(after_help = "`canary-ctl rollout resume` continues a rollout that `rollout pause` stopped.
+
+Exit codes: 0 done, 2 failed or refused.
 
 Examples:
   canary-ctl resume
-  canary-ctl resume --skip-check paused     although another user has paused it")]
+  canary-ctl resume --skip-check paused  although another user has paused it")]
 #[command(arg = arguments::waits_always())]
 pub(super) struct Resume {
     #[command(flatten)]

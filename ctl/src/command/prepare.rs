@@ -14,13 +14,16 @@ use std::time::Duration;
 /// Restart the proxies that would crash on their first Wasm filter
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl prepare --dry-run=client    which proxies, and which Deployments would be restarted
-  canary-ctl prepare                     restart them, one Deployment after the other
-  canary-ctl prepare --undo              give the label of the restart back, which restarts them once more
+  canary-ctl prepare --dry-run  show which Deployments would be restarted
+  canary-ctl prepare            restart them, one Deployment after the other
+  canary-ctl prepare --undo     remove the label, which restarts them once more
 
-An Envoy before 1.38 (Istio before 1.30) on a processor with memory protection keys ends by SIGSEGV when its first Wasm
-filter comes while it runs. A proxy that starts with V8 does not. One label of each Deployment's pod template is written:
-canary-ctl.io/wasm-runtime. Interrupted, the same call continues.")]
+An Envoy before 1.38 (Istio before 1.30) on a processor with memory protection
+keys crashes if its first Wasm filter comes while it runs. A proxy that starts
+with V8 does not. `prepare` writes one label of each Deployment's pod template:
+canary-ctl.io/wasm-runtime. After an interruption the same call continues.
+
+Exit codes: 0 done, 2 failed or refused.")]
 #[command(arg = arguments::waits_always())]
 pub(super) struct Prepare {
     #[command(flatten)]

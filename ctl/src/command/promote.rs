@@ -17,17 +17,19 @@ use clap::Args;
 
 /// Make the canary stable: the former version drains, and no session moves
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "New users are on the new stable version at once; sessions stay where they are, and the old version keeps its pods,
-route and subset until `promote --finish`. With `stickiness: user` the remaining users move. Nothing is scaled.
+#[command(after_help = "New users are on the new stable version at once. Sessions stay where they are:
+the old version keeps its pods, route and subset until `promote --finish`. With
+`stickiness: user` the remaining users move. Nothing is scaled.
+`canary-ctl rollout promote` is for a release whose rollout is not over.
+
+Exit codes: 0 done, 2 failed or refused.
 
 Examples:
-  canary-ctl promote --dry-run=client    who would move, and what would be written
-  canary-ctl promote --wait              do it, and wait until every proxy does it
-  canary-ctl promote --finish            the old version has drained: take its routes and subset away
-  canary-ctl promote --train autumn      all releases of a train, the called services first
-  canary-ctl promote --finish --train autumn"
-)]
+  canary-ctl promote --dry-run        show who would move
+  canary-ctl promote --wait           wait until every proxy does it
+  canary-ctl promote --finish         after the drain: delete old routes
+  canary-ctl promote --train autumn   all releases of a train, callers last
+  canary-ctl promote --finish --train autumn")]
 pub(super) struct Promote {
     /// Drain time of the former version [default: `session.maxAge`]
     #[arg(long, value_name = "DURATION", conflicts_with = "finish")]

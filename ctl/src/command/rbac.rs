@@ -27,10 +27,10 @@ pub(super) struct Rbac {
     /// Add what `prepare` needs: to read workloads of the proxies, and to patch their Deployments
     #[arg(long)]
     pub(super) prepare: bool,
-    /// Add what `twin adopt` needs: to patch Deployments, `ReplicaSets` and pods of the release's namespace
+    /// Add what `twin adopt` needs: to patch Deployments, ReplicaSets and pods of the release's namespace
     #[arg(long)]
     pub(super) adopt: bool,
-    /// Add what `twin wait` needs, and `status` to see a Helm upgrade without the post-renderer: to list Deployments, `ReplicaSets` and
+    /// Add what `twin wait` needs, and `status` to see a Helm upgrade without the post-renderer: to list Deployments, ReplicaSets and
     /// events of the release's namespace, and to read the output of its pods
     #[arg(long)]
     pub(super) twins: bool,

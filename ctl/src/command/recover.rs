@@ -13,21 +13,24 @@ use clap::Args;
 
 /// Rebuild the record of a release from its objects on the cluster
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "For a record that is not obeyed: it was changed without the keys of records, copied or put back, or an earlier canary-ctl wrote it.
-Versions, weight and sessions stay as they are. The history, a pause and a rollout are lost.
+#[command(after_help = "For a record that is not obeyed: it was changed without the keys of records,
+copied or restored, or an earlier canary-ctl wrote it. Versions, weight and
+sessions stay as they are. The history, a pause and a rollout are lost.
 
-`--accept-record` takes history, pause, the last promotion and, where the cluster has no objects of the release yet, its versions from the record
-that is there: look at it before (`kubectl get configmap`). It is for a record of an earlier canary-ctl, and for one that was copied to a second
-cluster.
+`--accept-record` keeps the record that is there: its history, its pause and its
+last promotion, and its versions if the cluster has no objects of the release
+yet. Look at it before (`kubectl get configmap`). It is for a record of an
+earlier canary-ctl, and for one that was copied to a second cluster.
 
-With a file only the namespaces that it names count; without one all namespaces have to agree.
+With a file only the namespaces that it names count. Without one all namespaces
+have to agree.
+
+Exit codes: 0 done, 2 failed or refused.
 
 Examples:
   canary-ctl recover
   canary-ctl recover --accept-record
-  canary-ctl recover -r shop/shop --dry-run"
-)]
+  canary-ctl recover shop/shop --dry-run")]
 pub(super) struct Recover {
     /// Accept history, pause and versions of a record whose seals are not genuine; needs the file
     #[arg(long)]

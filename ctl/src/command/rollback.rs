@@ -20,7 +20,7 @@ use clap::Args;
 #[command(after_help = "Before a promotion, all users are on stable with their next request, unless
 --drain lets sessions finish. After a promotion, the former version is stable
 again, and sessions finish where they are, unless --now. There is no prompt.
-Exit code 1: written, and not observed in every proxy.
+Exit codes: 0 done, 1 written and not observed in every proxy, 2 failed.
 
 Examples:
   canary-ctl rollback                   now

@@ -14,10 +14,13 @@ use std::fmt;
 /// Rotate the signing key without invalidating sessions
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl rotate-keys             a new key signs, the old one verifies
-  canary-ctl rotate-keys --retire    the old one goes; a day later at the earliest
+  canary-ctl rotate-keys           a new key signs, the old one verifies
+  canary-ctl rotate-keys --retire  delete the old one, a day later at least
 
-The new key verifies in every proxy before it signs in any. Interrupted, the same call continues.")]
+The new key verifies in every proxy before it signs in any. After an
+interruption the same call continues.
+
+Exit codes: 0 done, 2 failed or refused.")]
 #[command(arg = arguments::waits_always())]
 pub(super) struct RotateKeys {
     #[command(flatten)]

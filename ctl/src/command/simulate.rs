@@ -19,19 +19,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Compute who would be on the canary at each weight of a plan, from session ids or an access log
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    canary-ctl simulate session-ids.txt --weights 0,1,10,50,100\n  \
-    canary-ctl simulate access.log --log --key cookie:JSESSIONID --distinct\n  \
-    zcat access.log.*.gz | canary-ctl simulate --log --key client --salt shop/shop/v2\n\n\
-    A log is in common or combined format (nginx, Apache), in the default format of Envoy or Istio,\n\
-    of HAProxy (HTTP), of an AWS Application Load Balancer, or JSON. --key is one of\n  \
-    client         the client's address, by the format; the first of X-Forwarded-For\n  \
-    user           the user: in common format the third field, in JSON `user` or `remote_user`\n  \
-    cookie:NAME    a cookie in a quoted field after the request, or in a JSON member `...cookie`\n  \
-    quoted:N       the N-th quoted field, from 1 (the request)\n  \
-    field:N        the N-th field between white space, from 1\n\n\
-    Lines are counted, so a user with many lines counts as often; --distinct counts each once, and keeps \
-    all identities in memory (about 20 bytes each).")]
+#[command(after_help = "Examples:
+  canary-ctl simulate session-ids.txt --weights 0,1,10,50,100
+  canary-ctl simulate access.log --log --key cookie:JSESSIONID --distinct
+  zcat log.gz | canary-ctl simulate --log --key client --salt shop/shop/v2
+
+A log is in common or combined format (nginx, Apache), in the default format of
+Envoy or Istio, of HAProxy (HTTP), of an AWS Application Load Balancer, or JSON.
+--key is one of
+  client       the client's address, by the format; first of X-Forwarded-For
+  user         in common format the third field, in JSON `user`, `remote_user`
+  cookie:NAME  a cookie in a quoted field after the request, or in JSON
+  quoted:N     the N-th quoted field, from 1 (the request)
+  field:N      the N-th field between white space, from 1
+
+It counts lines: a user with many lines counts many times. --distinct counts
+each user once, and keeps all identities in memory (about 20 bytes each).")]
 pub(super) struct Simulate {
     /// Session ids, one a line, or a log; `-` is stdin
     #[arg(default_value = "-")]

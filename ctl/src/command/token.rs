@@ -38,11 +38,14 @@ pub(super) enum TokenVerb {
 
 /// Sign a token for a version
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    canary-ctl token create --version v2 --ttl 2h --url https://shop.example.com/\n  \
-    curl -H \"x-canary-token: $(canary-ctl token create --version canary --ttl 5m)\" https://shop.example.com/\n\n\
-    Of a release on a cluster it takes keys and epoch from what the proxies hold; with `--signing-keys` it asks no cluster.\n\
-    Who has the token has its version until it expires: hand it on like a password.")]
+#[command(after_help = "Examples:
+  canary-ctl token create --version v2 --ttl 2h --url https://shop.example.com/
+  curl -H \"x-canary-token: $(canary-ctl token create --version v2 --ttl 5m)\" \\
+    https://shop.example.com/
+
+For a release on a cluster it takes keys and epoch from the proxies. With
+`--signing-keys` it asks no cluster. A client with the token has its version
+until it expires: protect it like a password.")]
 pub(super) struct TokenCreate {
     /// The version: its name, `canary` or `stable`
     #[arg(long)]
@@ -65,9 +68,10 @@ pub(super) struct TokenCreate {
 
 /// Show what a token says, and whether a proxy would believe it
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "Example:\n  canary-ctl token inspect 't1.k1.v2.1.…'\n\nExits 1 where a proxy would not believe it."
-)]
+#[command(after_help = "Example:
+  canary-ctl token inspect 't1.k1.v2.1.…'
+
+Exit codes: 0 genuine and valid, 1 a proxy would not accept it, 2 failed.")]
 pub(super) struct TokenInspect {
     /// The token, or a link with it
     pub(super) token: String,

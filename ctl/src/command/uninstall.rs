@@ -23,14 +23,15 @@ use std::time::Duration;
 
 /// Delete the objects that `apply` created; of a local Envoy, its files
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "Users of the canary are on stable with their next request. Keys stay, because other releases sign with them.
+#[command(after_help = "Users of the canary are on stable with their next request. Keys stay, because
+other releases sign with them.
+
+Exit codes: 0 done, 2 failed or refused.
 
 Examples:
   canary-ctl uninstall --dry-run
   canary-ctl weight 0 && canary-ctl uninstall
-  canary-ctl uninstall -f local.yaml -r api       another release of the same local Envoy"
-)]
+  canary-ctl uninstall -f local.yaml api  another release of a local Envoy")]
 #[command(arg = arguments::waits_always())]
 pub(super) struct Uninstall {
     #[command(flatten)]
@@ -38,9 +39,6 @@ pub(super) struct Uninstall {
     /// How long to wait until no proxy sends users to the canary
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub(super) timeout: Seconds,
-    /// Print each field that was deleted
-    #[arg(short, long)]
-    pub(super) verbose: bool,
     #[command(flatten)]
     pub(super) on: OnCluster,
     #[command(flatten)]
@@ -83,7 +81,7 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
     if release.is_none() && !uninstalled.lost_alerts.is_empty() {
         printer.hint("`uninstall -f canary.yaml` sends what is left to the receivers of that file");
     }
-    printer.report(&PlanReport::written(&uninstalled.plan, arguments.verbose))?;
+    printer.report(&PlanReport::written(&uninstalled.plan, arguments.on.cluster.connection.verbose))?;
     printer.message(&format!("{name}: taken off the cluster; its keys stay"));
     printer.hint(&keys_hint(release.map(|release| release.signing_namespaces()).as_ref()));
     if let Some(error) = &uninstalled.not_observed {

@@ -15,14 +15,18 @@ use url::Url;
 
 /// Send real requests, and check share, stickiness, override and spoofing
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    canary-ctl verify https://shop.example.com/ --version-header x-shop-version\n  \
-    canary-ctl verify https://shop.example.com/ --version-header x-shop-version --live\n  \
-    canary-ctl verify http://203.0.113.7/ --host shop.example.com --version-header x-shop-version --live\n  \
-    canary-ctl verify http://127.0.0.1:8080/ --host shop.example.com --version-from json:.version --users 200\n\n\
-    Users keep cookies as browsers do, and follow no redirects. Forged headers, pins, ids and tokens are sent on behalf \
-    of users on stable. At weight 0 and 100 share and stickiness show little; `mint: never` hides the share.\n\n\
-    Exits 0 where nothing failed, 1 where a check failed, 2 where there is no response.")]
+#[command(after_help = "Examples:
+  canary-ctl verify https://shop.example.com/ --version-header x-shop-version
+  canary-ctl verify https://shop.example.com/ --live
+  canary-ctl verify http://203.0.113.7/ --host shop.example.com \\
+    --version-header x-shop-version --live
+  canary-ctl verify http://127.0.0.1:8080/ --version-from json:.version
+
+Users keep cookies as browsers do, and follow no redirects. Users on stable also
+send forged headers, pins, ids and tokens. At weight 0 and 100 share and
+stickiness show little; `mint: never` hides the share.
+
+Exit codes: 0 nothing failed, 1 a check failed, 2 there is no response.")]
 pub(super) struct Verify {
     /// The page to ask for
     #[arg(value_parser = address)]

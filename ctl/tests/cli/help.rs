@@ -2,6 +2,7 @@
 
 use crate::cli_fixture::{CliFixture, golden, repository};
 use canary_release::preflight::PreflightCheck;
+use clap::CommandFactory as _;
 use std::fmt::Write as _;
 
 /// The text itself is `docs/reference/commands.md` (`reference.rs`).
@@ -32,6 +33,40 @@ fn help_fits_a_terminal_and_the_pages_of_every_day_one_screen() {
         let _ = writeln!(pages, "{lines:3} {command}");
     }
     golden("help-lines.txt", &pages);
+}
+
+/// What clap wraps is not what a person copies: an example that breaks without `\` is two commands.
+#[test]
+fn no_line_below_the_flags_is_wider_than_a_terminal() {
+    let mut commands = vec![("canary-ctl".to_owned(), canary_ctl::command::Cli::command())];
+    let mut count = 0;
+    while let Some((name, command)) = commands.pop() {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+            count += 1;
+        }
+        commands.extend(
+            command.get_subcommands().map(|below| (format!("{name} {}", below.get_name()), below.clone())),
+        );
+    }
+    assert!(count > 300, "{count} lines");
+}
+
+/// Verbs of a release, and verbs of the same name of its rollout.
+#[test]
+fn verbs_of_one_name_name_each_other() {
+    for (verb, namesake) in [
+        ("pause", "rollout pause"),
+        ("resume", "rollout resume"),
+        ("promote", "rollout promote"),
+        ("status", "rollout status"),
+    ] {
+        for (one, other) in [(verb, namesake), (namesake, verb)] {
+            let help = CliFixture::new().run(&format!("{one} --help")).stdout;
+            assert!(help.contains(&format!("`canary-ctl {other}`")), "{one}\n{help}");
+        }
+    }
 }
 
 #[test]

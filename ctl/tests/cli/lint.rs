@@ -148,5 +148,6 @@ fn an_error_ends_with_one_and_has_a_form_for_programs() {
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
     let findings: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let error = findings["findings"].as_array().unwrap().iter().find(|one| one["level"] == "error").unwrap();
+    assert_eq!(error["id"], "open-override");
     assert_eq!((&error["field"], &error["line"]), (&"spec.override".into(), &53.into()));
 }

@@ -368,6 +368,10 @@ problem: Envoy listens without TLS, and its `Secure` cookies come back from brow
   hint: set `cookies: {tls: false}`, and `canary-ctl generate`\n",
         "",
     );
+    let status: serde_json::Value = serde_json::from_str(&cli.run("status -o json").stdout).unwrap();
+    let ids: Vec<&str> =
+        status["problems"].as_array().unwrap().iter().filter_map(|problem| problem["id"].as_str()).collect();
+    assert_eq!(ids, ["not-observed", "cookies-without-tls"]);
 }
 
 #[tokio::test]

@@ -19,7 +19,6 @@ mod init;
 mod lint;
 mod local;
 mod mistakes;
-mod recording;
 mod reference;
 mod schema;
 mod spec;

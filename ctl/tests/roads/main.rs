@@ -1,8 +1,9 @@
-//! Four people with one page each and nothing else: they type the commands of the page without changes, beside an API server in memory whose
+//! Five people with one page each and nothing else: they type the commands of the page without changes, beside an API server in memory whose
 //! proxies run what istiod would send them.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
 
 mod developer;
+mod first_release;
 mod incident;
 mod terminal;
 mod tester;

@@ -51,6 +51,20 @@ impl Terminal {
 
     /// Types one line of a page; the result is what it has printed, messages included.
     pub(crate) fn types(&self, line: &str) -> String {
+        let (succeeds, printed) = self.ends(line);
+        assert!(succeeds, "{line}\n{printed}");
+        printed
+    }
+
+    /// The same of a line that is refused.
+    pub(crate) fn refused(&self, line: &str) -> String {
+        let (succeeds, printed) = self.ends(line);
+        assert!(!succeeds, "{line}\n{printed}");
+        printed
+    }
+
+    /// Whether a line succeeds, and what it prints.
+    fn ends(&self, line: &str) -> (bool, String) {
         let tool = Path::new(env!("CARGO_BIN_EXE_canary-ctl")).parent().unwrap();
         let path = format!("{}:{}", tool.display(), std::env::var("PATH").unwrap());
         let mut shell = Command::new("sh");
@@ -58,9 +72,7 @@ impl Terminal {
         shell.env("PATH", path).env("HOME", self.folder.path()).env("NO_COLOR", "1");
         shell.env("KUBECONFIG", self.folder.path().join("kubeconfig")).env_remove("CANARY_CTL_SIGNING_KEYS");
         let output = shell.output().unwrap();
-        let printed = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success(), "{line}\n{printed}");
-        printed
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
     }
 
     /// Types the lines of a block that call the tool, one after the other.

@@ -86,12 +86,15 @@ fn the_page_leads_from_an_archive_to_a_canary_and_back() {
         let mut terminal = Terminal::new(lab);
         std::fs::write(terminal.folder.path().join("shop-v2.yaml"), with(&shop, "shop-v2")).unwrap();
         let blocks = blocks();
-        let [install, first, tester, weight, dashboard, removal] = blocks.as_slice() else {
-            panic!("expected six blocks, found {blocks:?}")
+        let [install, init, prepare, doctor, apply, tester, weight, dashboard, removal] = blocks.as_slice()
+        else {
+            panic!("expected nine blocks, found {blocks:?}")
         };
         archive(install, terminal.folder.path()).await;
         assert_eq!(terminal.types(install).await, format!("canary-ctl {}\n", env!("CARGO_PKG_VERSION")));
-        terminal.types(first).await;
+        for block in [init, prepare, doctor, apply] {
+            terminal.types(block).await;
+        }
         assert_written(&terminal);
 
         let link = terminal.types(tester).await;
@@ -106,7 +109,7 @@ fn the_page_leads_from_an_archive_to_a_canary_and_back() {
         assert_eq!(shown(&url).await["weight"], 2_000, "in basis points");
         let took = terminal.start.elapsed();
         println!("{} commands in {:.1} s", terminal.commands, took.as_secs_f64());
-        assert_eq!(terminal.commands, 12, "as README says");
+        assert_eq!(terminal.commands, 13, "as README says");
         assert!(took < Duration::from_mins(5), "the page's title: {took:?}");
         server.kill().await.unwrap();
 

@@ -5,6 +5,7 @@ use super::bearer::Bearer;
 use super::credentials::Credentials;
 use super::kubeconfig::{self, Context, InFile, KubeconfigEnvironment};
 use super::proxy::{Proxy, ProxyEnvironment};
+use super::request_observer::{RequestLayer, RequestObserver};
 use super::retry::RetryPolicy;
 use super::silence::{Silence, SilenceLayer, SilenceObserver};
 use super::transport::{Transport, transport};
@@ -46,6 +47,8 @@ pub struct Access {
     pub impersonated: Option<Impersonated>,
     /// Called within a second, and again every five, while an API server responds to no request.
     pub on_silence: Option<SilenceObserver>,
+    /// Called after each request.
+    pub on_request: Option<RequestObserver>,
     /// Knows how long the API server has been silent.
     pub silence: Silence,
 }
@@ -106,8 +109,9 @@ impl Access {
             address: address.as_str().into(),
             observer: self.on_silence,
         };
-        let client =
-            client(transport, credentials, &silence).map_err(|source| unreachable(&address, source))?;
+        let requests = RequestLayer(self.on_request);
+        let client = client(transport, credentials, requests, &silence);
+        let client = client.map_err(|source| unreachable(&address, source))?;
         Ok((client, address))
     }
 
@@ -166,6 +170,7 @@ struct Target {
 fn client(
     transport: Transport,
     credentials: Credentials,
+    requests: RequestLayer,
     silence: &SilenceLayer,
 ) -> Result<Client, kube::Error> {
     let again = RetryPolicy::new().map_err(|source| kube::Error::Service(source.into()))?;
@@ -173,6 +178,7 @@ fn client(
     let builder = ClientBuilder::new(transport, "default")
         .with_layer(&MapResponseLayer::new(limited))
         .with_layer(&AndThenLayer::new(redacted))
+        .with_layer(&requests)
         .with_layer(&BufferLayer::new(CALLS_AT_ONCE));
     Ok(builder.with_layer(&RetryLayer::new(again)).with_layer(silence).build())
 }

@@ -9,6 +9,7 @@
 //! connect      all of that together                           Access        -> kube::Client
 //! credentials  an error response without the credentials of the kubeconfig
 //! silence      how long it has been silent                    requests      -> Duration
+//! request_observer  reports each request                    request       -> ApiRequestDone
 //! retry        which failed requests are sent again           API error     -> RetryPolicy
 //! api_error    maps an API status to an error                 Status        -> Error
 //! objects      reads objects of any kind                      Reference     -> JSON
@@ -26,12 +27,14 @@ mod kubeconfig;
 mod objects;
 pub(crate) mod pods;
 mod proxy;
+mod request_observer;
 mod retry;
 mod silence;
 mod transport;
 mod write;
 
 pub use connect::{Access, Impersonated};
+pub use request_observer::{ApiRequestDone, RequestObserver};
 pub use silence::{Silence, SilenceObserver};
 
 pub(crate) use api_error::ApiRequest;

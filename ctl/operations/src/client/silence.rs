@@ -112,7 +112,8 @@ pub(super) struct ObservedSilence<S> {
     layer: SilenceLayer,
 }
 
-type BoxedResponse<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
+/// The future of a response.
+pub(super) type BoxedResponse<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
 
 impl<S, B> Service<Request<Body>> for ObservedSilence<S>
 where

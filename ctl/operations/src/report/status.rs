@@ -131,6 +131,17 @@ impl Cluster {
         Ok((counts_sessions, entry.session_cookie.as_ref().map(cookie)))
     }
 
+    /// The modules that the configuration objects of a release name.
+    ///
+    /// # Errors
+    ///
+    /// Where the API server refuses the read or does not respond. An object that does not exist is left out.
+    pub async fn modules(&self, record: &Record) -> Result<BTreeMap<Reference, ModuleSource>, Error> {
+        let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
+        let module = |(object, body): (Reference, Value)| Some((object, ModuleSource::of(&body)?));
+        Ok(observed.into_iter().filter_map(module).collect())
+    }
+
     async fn object_status(&self, name: &ReleaseName, record: &Record) -> Result<ObjectStatus, Error> {
         let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
         let mut modules = observed.values().filter_map(ModuleSource::of);

@@ -139,6 +139,32 @@ pub enum ClusterFinding {
 }
 
 impl ClusterFinding {
+    /// The identifier by which scripts know it; of a preflight check that fails, the check's name.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::NoService { .. } => "no-service",
+            Self::CheckFails(failed) => failed.check.name(),
+            Self::Unlabelled { .. } => "unlabelled-pods",
+            Self::CanaryNotStarted { .. } => "canary-not-started",
+            Self::NarrowSelector(_) => "narrow-selector",
+            Self::MissingRights { .. } => "missing-rights",
+            Self::RootNotSeen => "root-not-seen",
+            Self::Refused { .. } => "refused",
+            Self::Silent { .. } => "silent-proxy",
+            Self::MixedVersions { .. } => "mixed-versions",
+            Self::OldIstio { .. } => "old-istio",
+            Self::UnsupportedProxies { .. } => "unsupported-proxies",
+            Self::NoKeys { .. } => "no-keys",
+            Self::WrongCookie { .. } => "wrong-cookie",
+            Self::WithoutRecord { .. } => "no-record",
+            Self::RemoteClusters { .. } => "remote-clusters",
+            Self::UnroutedCalls(_) => "unrouted-calls",
+            Self::Bypass { .. } => "bypass",
+            Self::EmbeddedAtScale(_) => "embedded-at-scale",
+            Self::NotInstalled => "not-installed",
+        }
+    }
+
     /// The severity.
     pub const fn severity(&self) -> Severity {
         match self {

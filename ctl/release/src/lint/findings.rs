@@ -39,6 +39,8 @@ pub(super) struct RawFinding {
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
+    /// The identifier by which scripts know the rule.
+    pub id: &'static str,
     /// The severity.
     pub level: Level,
     /// The field, `spec.identifyBy[0]`.
@@ -63,11 +65,11 @@ pub struct Findings {
 }
 
 impl Findings {
-    pub(super) fn new(origin: &Origin, raised: impl Iterator<Item = RawFinding>) -> Self {
-        let place = |raised: RawFinding| {
+    pub(super) fn new(origin: &Origin, raised: impl Iterator<Item = (&'static str, RawFinding)>) -> Self {
+        let place = |(id, raised): (&'static str, RawFinding)| {
             let place = origin.place(&raised.field);
             let RawFinding { level, field, message, hint } = raised;
-            Finding { level, field, line: place.line, column: place.column, message, hint }
+            Finding { id, level, field, line: place.line, column: place.column, message, hint }
         };
         let mut findings: Vec<Finding> = raised.map(place).collect();
         findings.sort_by_key(|finding| (finding.line, finding.column));

@@ -11,32 +11,32 @@ use assignment::contract::{
     CacheControl, ExpiryAction, IdentityMode, KeySource, MintPolicy, OverrideMode, Stickiness,
 };
 
-type Rule = fn(&Release) -> Vec<RawFinding>;
+pub(super) type Rule = fn(&Release) -> Vec<RawFinding>;
 
-/// Every rule, in the order of the fields they are about.
-pub(super) const ALL: [Rule; 22] = [
-    sticky_sessions_need_their_cookie,
-    servlet_sessions_in_the_address_are_not_seen,
-    foreign_sessions_count_as_older,
-    pins_can_be_passed_on,
-    users_have_a_key,
-    personal_keys_are_found_by_dictionary,
-    sidecars_of_keyed_identities_have_no_other_key,
-    clients_choose_some_keys,
-    clients_choose_cookies,
-    jwt_needs_authentication,
-    sidecars_decide_alone_outside_a_train,
-    open_override_lets_everyone_in,
-    cookies_without_tls_can_be_read,
-    urls_of_receivers_are_secrets,
-    tokens_need_encryption,
-    metrics_of_both_versions_are_no_reason_against_one,
-    percentiles_inside_a_train_count_in_its_own_rollouts,
-    plans_end_with_little_traffic,
-    pods_forget_sessions_without_affinity,
-    shared_caches_mix_versions,
-    pins_outlive_an_expiry,
-    a_plugin_has_no_default,
+/// Every rule with its identifier, in the order of the fields they are about.
+pub(super) const ALL: [(&str, Rule); 22] = [
+    ("session-cookie", sticky_sessions_need_their_cookie),
+    ("session-in-address", servlet_sessions_in_the_address_are_not_seen),
+    ("foreign-sessions", foreign_sessions_count_as_older),
+    ("shared-pins", pins_can_be_passed_on),
+    ("no-user-key", users_have_a_key),
+    ("personal-key", personal_keys_are_found_by_dictionary),
+    ("keyed-sidecars", sidecars_of_keyed_identities_have_no_other_key),
+    ("client-key", clients_choose_some_keys),
+    ("client-cookie", clients_choose_cookies),
+    ("unauthenticated-jwt", jwt_needs_authentication),
+    ("sidecars-without-train", sidecars_decide_alone_outside_a_train),
+    ("open-override", open_override_lets_everyone_in),
+    ("cookies-without-tls", cookies_without_tls_can_be_read),
+    ("receiver-url", urls_of_receivers_are_secrets),
+    ("plain-token", tokens_need_encryption),
+    ("metric-of-both-versions", metrics_of_both_versions_are_no_reason_against_one),
+    ("percentile-inside-train", percentiles_inside_a_train_count_in_its_own_rollouts),
+    ("slow-plan", plans_end_with_little_traffic),
+    ("no-session-affinity", pods_forget_sessions_without_affinity),
+    ("shared-caches", shared_caches_mix_versions),
+    ("pins-outlive-expiry", pins_outlive_an_expiry),
+    ("plugin-without-default", a_plugin_has_no_default),
 ];
 
 pub(super) fn raise(

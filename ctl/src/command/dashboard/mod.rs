@@ -29,15 +29,16 @@ use tokio::net::TcpListener;
 /// Show and change releases on a page on this machine: versions, users, responses, proxies, problems
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl dashboard               the release of canary.yaml, on a cluster or of a local Envoy
-  canary-ctl dashboard -r blog/web   another release
-  canary-ctl dashboard --all         all that the kubeconfig may see; no file is read
-  canary-ctl dashboard --read-only   without buttons
-  canary-ctl dashboard --port 8001   through `ssh -L 8001:127.0.0.1:8001`
+  canary-ctl dashboard              the release of canary.yaml
+  canary-ctl dashboard blog/web     another release
+  canary-ctl dashboard --all        all that the kubeconfig may see
+  canary-ctl dashboard --read-only  without buttons
+  canary-ctl dashboard --port 8001  through `ssh -L 8001:127.0.0.1:8001`
 
-The page is served on 127.0.0.1 until Ctrl-C. Its URL contains a random token, without which there are no data.
-What it reads is what `status` reads, with the rights of the kubeconfig. Its buttons do what `weight`, `pause`, `resume`,
-`rollback` and the verbs of `rollout` do: it says what will happen, and asks.")]
+The page is served on 127.0.0.1 until Ctrl-C. Its URL contains a random token,
+without which there are no data. It reads what `status` reads, with the rights
+of the kubeconfig. Its buttons do what `weight`, `pause`, `resume`, `rollback`
+and the verbs of `rollout` do: the page shows what will happen, and asks.")]
 pub(super) struct Dashboard {
     #[command(flatten)]
     pub(super) of: ReleaseArguments,

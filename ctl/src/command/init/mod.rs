@@ -25,13 +25,18 @@ use std::path::{Path, PathBuf};
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("cluster").args(["from_cluster", "from_flagger", "from_argo"]), group = ArgGroup::new("peer").args(["from_flagger", "from_argo"]), after_help = "Examples:
-  canary-ctl init --name shop --namespace shop --host shop.example.com --session-cookie JSESSIONID --canary v2
   canary-ctl init --from-cluster --name shop --namespace shop --canary v2
-  canary-ctl init --from-flagger canary.yaml --from-flagger templates.yaml --session-cookie JSESSIONID
+  canary-ctl init --name shop --namespace shop --host shop.example.com \\
+    --session-cookie JSESSIONID --canary v2
+  canary-ctl init --name api --host api.example.com --jwt-claim sub --canary v2
+  canary-ctl init --from-flagger canary.yaml --from-flagger templates.yaml \\
+    --session-cookie JSESSIONID
   canary-ctl init --from-argo shop/cart --session-cookie JSESSIONID
-  canary-ctl init --name api --namespace shop --host api.example.com --jwt-claim sub --canary v2
-  canary-ctl init --name shop --host localhost --session-cookie SESSION --canary v2 --local \\
-    --endpoint v1=127.0.0.1:9001 --endpoint v2=127.0.0.1:9002")]
+  canary-ctl init --name shop --host localhost --session-cookie SESSION \\
+    --canary v2 --local --endpoint v1=127.0.0.1:9001 \\
+    --endpoint v2=127.0.0.1:9002
+
+Next: `canary-ctl prepare`, `canary-ctl doctor`, `canary-ctl apply --wait`.")]
 pub(super) struct Init {
     /// The release's name, and the Service's
     #[arg(long, required_unless_present_any = ["from_flagger", "from_argo"])]

@@ -12,11 +12,13 @@ use verify::ModuleVerify;
 
 /// Save and verify the filter module of this tool
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    canary-ctl module save --oci-layout image   # then: skopeo copy --preserve-digests oci:image docker://registry.example.com/canary/filter:1.0\n  \
-    canary-ctl module verify https://files.example.com/canary_filter.wasm\n\n\
-    Nothing has to be hosted with `mode: envoyfilter`: the module travels in the configuration (`delivery.module: embedded`).\n\
-    Other modes, and meshes with hundreds of gateways, fetch it from a registry.")]
+#[command(after_help = "Examples:
+  canary-ctl module save --oci-layout image
+  canary-ctl module verify https://files.example.com/canary_filter.wasm
+
+With `mode: envoyfilter` nothing has to be hosted: the module travels in the
+configuration (`delivery.module: embedded`). Other modes, and meshes with
+hundreds of gateways, fetch it from a registry.")]
 pub(super) struct Module {
     #[command(subcommand)]
     pub(super) verb: ModuleVerb,

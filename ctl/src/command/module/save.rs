@@ -17,10 +17,14 @@ use std::path::{Path, PathBuf};
 
 /// Write the module to a file, or an image of it to a folder
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:\n  canary-ctl module save canary_filter.wasm\n  \
-    canary-ctl module save --oci-layout image   # then: skopeo copy --preserve-digests oci:image docker://registry.example.com/canary/filter:1.0\n\n\
-    The image is in the form that Istio's agent reads. The same module has the same digest, so canary.yaml names it by what is printed here:\n\
-    `delivery.module: oci://registry.example.com/canary/filter@sha256:…`.")]
+#[command(after_help = "Examples:
+  canary-ctl module save canary_filter.wasm
+  canary-ctl module save --oci-layout image && skopeo copy --preserve-digests \\
+    oci:image docker://registry.example.com/canary/filter:1.0
+
+The image is in the form that Istio's agent reads. The same module has the same
+digest. canary.yaml names it by the digest that this command prints:
+`delivery.module: oci://registry.example.com/canary/filter@sha256:…`.")]
 pub(in crate::command) struct ModuleSave {
     /// The file to write the module to
     #[arg(required_unless_present = "layout")]

@@ -15,11 +15,11 @@ use std::path::Path;
 
 /// Check whether a file, or what is on a web server, is the module of this tool
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "Examples:\n  canary-ctl module verify https://files.example.com/canary_filter.wasm\n  \
-    canary-ctl module verify canary_filter.wasm\n\n\
-    Exits 1 where it is another one, and prints both digests."
-)]
+#[command(after_help = "Examples:
+  canary-ctl module verify https://files.example.com/canary_filter.wasm
+  canary-ctl module verify canary_filter.wasm
+
+Exit codes: 0 the same, 1 another one (both digests are printed), 2 failed.")]
 pub(in crate::command) struct ModuleVerify {
     /// `https://…`, `http://…`, or a file
     pub(in crate::command) target: String,

@@ -16,12 +16,12 @@ use std::fmt;
 
 /// Send a test message to the receivers of alerts
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Exit codes: 0 all receivers have accepted it; 1 one has not; 2 could not.
+#[command(after_help = "Exit codes: 0 all receivers have accepted it, 1 one has not, 2 failed.
 
 Examples:
-  canary-ctl rollout test-alerts                    to all of `rollout.alerts`
+  canary-ctl rollout test-alerts            to all of `rollout.alerts`
   canary-ctl rollout test-alerts --receiver team
-  canary-ctl rollout test-alerts --dry-run -o json  print what each would get, and send nothing")]
+  canary-ctl rollout test-alerts --dry-run  print the messages, and send none")]
 pub(in crate::command) struct TestAlerts {
     #[command(flatten)]
     pub(in crate::command) spec: SpecFile,

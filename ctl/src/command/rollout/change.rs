@@ -15,9 +15,11 @@ use clap::Args;
 /// Start a rollout of the canary by a plan of the file
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl rollout start                  by the plan `default`: 1, 5, 10, 25 and 50% unless given
+  canary-ctl rollout start            by the plan `default`: 1, 5, 10, 25, 50%
   canary-ctl rollout start --plan careful
-  canary-ctl rollout start --dry-run        print the plan, and write nothing")]
+  canary-ctl rollout start --dry-run  print the plan, and write nothing
+
+Exit codes: 0 done, 2 failed or refused.")]
 pub(in crate::command) struct RolloutStart {
     /// The plan, a name in `rollout.plans`
     #[arg(long, value_name = "NAME", default_value = DEFAULT_PLAN)]

@@ -22,7 +22,9 @@ use std::time::{Duration, Instant};
 
 /// Show the state of a rollout, its evidence, and what it waits for
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = "`canary-ctl status` shows the release itself.
+
+Examples:
   canary-ctl rollout status
   canary-ctl rollout status --watch
   canary-ctl rollout status -o json")]
@@ -40,15 +42,14 @@ pub(in crate::command) struct RolloutStatus {
 
 /// Observe, decide and write until the rollout has ended
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "Exit codes: 0 promoted, or all steps are done; 1 rolled back, or stopped; 2 could not.
-Progress is on stderr. Ctrl-C ends the driver and not the rollout.
+#[command(after_help = "Progress is on stderr. Ctrl-C ends the driver and not the rollout.
+
+Exit codes: 0 promoted or all steps done, 1 rolled back or stopped, 2 failed.
 
 Examples:
-  canary-ctl rollout run                  in a terminal, in CI, in a Job
-  canary-ctl rollout run --interval 30s   from 50 proxies on
-  canary-ctl rollout run --dry-run        print what would be done now"
-)]
+  canary-ctl rollout run                 in a terminal, in CI, in a Job
+  canary-ctl rollout run --interval 30s  from 50 proxies on
+  canary-ctl rollout run --dry-run       print what would be done now")]
 pub(in crate::command) struct RolloutRun {
     #[command(flatten)]
     pub(in crate::command) of: ReleaseArguments,

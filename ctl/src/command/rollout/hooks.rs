@@ -18,17 +18,17 @@ use std::fmt;
 
 /// Call each hook of a rollout once, and say what it has responded
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "Each is sent what a rollout would send it, with `test: \"true\"` in its metadata: a load
-tester runs the command of a `rollout` hook. Nothing is written, and no rollout goes on by it.
-Exit codes: 0 each has responded, and gates may be closed; 1 one has not, a check has failed, or
-one asks for a rollback; 2 could not.
+#[command(after_help = "Each gets what a rollout would send, with `test: \"true\"` in its metadata. A load
+tester runs the command of a `rollout` hook. Nothing is written, and the rollout
+does not advance.
+
+Exit codes: 0 each has responded, gates may be closed; 1 one has not, a check
+has failed, or one asks for a rollback; 2 failed.
 
 Examples:
-  canary-ctl rollout test-hooks                   all of `rollout.hooks`
+  canary-ctl rollout test-hooks            all of `rollout.hooks`
   canary-ctl rollout test-hooks --hook promotion
-  canary-ctl rollout test-hooks --dry-run         print what each would be sent, and call none"
-)]
+  canary-ctl rollout test-hooks --dry-run  print the payloads, and call none")]
 pub(in crate::command) struct TestHooks {
     #[command(flatten)]
     pub(in crate::command) spec: SpecFile,

@@ -18,13 +18,11 @@ use std::fmt;
 
 /// Ask Prometheus for the metrics of a rollout, and say what they would say
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "Exit codes: 0 all values are as expected; 1 one is not, or there is none; 2 could not.
+#[command(after_help = "Exit codes: 0 all values are as expected, 1 one is not or is missing, 2 failed.
 
 Examples:
-  canary-ctl rollout test-metrics            the values of both versions now, and what is expected of them
-  canary-ctl rollout test-metrics --dry-run  print the queries, and ask nothing"
-)]
+  canary-ctl rollout test-metrics            the values of both versions now
+  canary-ctl rollout test-metrics --dry-run  print the queries, and ask nothing")]
 pub(in crate::command) struct TestMetrics {
     #[command(flatten)]
     pub(in crate::command) spec: SpecFile,

@@ -31,13 +31,14 @@ use metrics::TestMetrics;
 /// Roll out the canary automatically, and promote it or roll it back on evidence
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl rollout start              by the plan `default`, and then
-  canary-ctl rollout run                from its first step to the promotion, or back
-  canary-ctl rollout status --watch     step, evidence, and what it waits for
-  canary-ctl rollout approve            let a step with `gate: manual` go on
+  canary-ctl rollout start           by the plan `default`, and then
+  canary-ctl rollout run             from the first step to the promotion
+  canary-ctl rollout status --watch  step, evidence, and what it waits for
+  canary-ctl rollout approve         let a step with `gate: manual` go on
 
-The verbs write the record of the release; `rollout run` carries it out. It may be ended and run
-again, also twice at once; a weight that no process renews expires. More: docs/rollouts.md")]
+The verbs write the record of the release; `rollout run` carries it out. It can
+be stopped and run again, also twice at once. If no process renews the weight,
+it expires. More: docs/rollouts.md")]
 pub(super) struct Rollout {
     #[command(subcommand)]
     pub(super) verb: RolloutCommand,
@@ -53,24 +54,46 @@ pub(super) enum RolloutCommand {
     /// Show the state of a rollout, its evidence, and what it waits for
     Status(RolloutStatus),
     /// Let a step with `gate: manual` go on
-    #[command(after_help = "Example:\n  canary-ctl rollout approve")]
+    #[command(after_help = "Exit codes: 0 done, 2 failed or refused.
+
+Example:
+  canary-ctl rollout approve")]
     Approve(RolloutChange),
     /// Keep the weight until `rollout resume`
-    #[command(after_help = "Example:\n  canary-ctl rollout pause")]
+    #[command(after_help = "`canary-ctl pause` keeps other users from changing the release.
+
+Exit codes: 0 done, 2 failed or refused.
+
+Example:
+  canary-ctl rollout pause")]
     Pause(RolloutChange),
     /// End a pause, or give the weight back to the rollout after a weight was set by hand
-    #[command(after_help = "Example:\n  canary-ctl rollout resume")]
+    #[command(after_help = "`canary-ctl resume` ends a `canary-ctl pause` of the release.
+
+Exit codes: 0 done, 2 failed or refused.
+
+Example:
+  canary-ctl rollout resume")]
     Resume(RolloutChange),
     /// Forget the evidence against the canary, and begin its step again
-    #[command(
-        after_help = "Example:\n  canary-ctl rollout retry    the cause was found, and it is not the canary"
-    )]
+    #[command(after_help = "Exit codes: 0 done, 2 failed or refused.
+
+Example:
+  canary-ctl rollout retry  the cause was found, and it is not the canary")]
     Retry(RolloutChange),
     /// End the rollout: a rollback, or no new users where `onFailure` is not `rollback`
-    #[command(after_help = "Example:\n  canary-ctl rollout abort && canary-ctl rollout run")]
+    #[command(after_help = "Exit codes: 0 done, 2 failed or refused.
+
+Example:
+  canary-ctl rollout abort && canary-ctl rollout run")]
     Abort(RolloutChange),
     /// Promote the canary now, whatever is left of the plan
-    #[command(after_help = "Example:\n  canary-ctl rollout promote && canary-ctl rollout run")]
+    #[command(after_help = "`canary-ctl promote` is for a release without a rollout.
+
+Exit codes: 0 done, 2 failed or refused.
+
+Example:
+  canary-ctl rollout promote && canary-ctl rollout run")]
     Promote(RolloutChange),
     /// Send a test message to the receivers of alerts
     TestAlerts(TestAlerts),

@@ -18,11 +18,13 @@ use std::time::Duration;
 
 /// Show the desired state, what proxies run, and the observed share
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = "`canary-ctl rollout status` shows the rollout of a release.
+
+Examples:
   canary-ctl status
-  canary-ctl status --window 1m
+  canary-ctl status shop/shop
   canary-ctl status --watch
-  canary-ctl status -o json | jq .generation.running")]
+  canary-ctl status -o json | jq -r '.problems[].id'")]
 pub(super) struct Status {
     #[command(flatten)]
     pub(super) of: ReleaseArguments,
@@ -80,10 +82,12 @@ fn show(report: &impl crate::report::Report, watch: bool, printer: &mut Printer)
 /// Something that a person should look at, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Problem {
+    /// The identifier by which scripts know it.
+    id: &'static str,
     message: String,
     hint: String,
 }
 
-fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
-    Problem { message: message.into(), hint: hint.into() }
+fn problem(id: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Problem {
+    Problem { id, message: message.into(), hint: hint.into() }
 }

@@ -16,14 +16,17 @@ use std::time::Duration;
 /// Give the pods of a running Deployment the version label, without a restart
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl twin adopt shop --dry-run     what would be written for the stable version of the file
-  canary-ctl twin adopt shop               write it
+  canary-ctl twin adopt shop --dry-run  show what would be written
+  canary-ctl twin adopt shop            for the stable version of the file
   canary-ctl twin adopt shop -n shop --label version=v1
-  canary-ctl twin adopt shop --undo        take it back, before the first deployment that has it
+  canary-ctl twin adopt shop --undo     before the first deployment that has it
 
-The Deployment is paused, then its ReplicaSet's template, its pods and its own template get the
-label, then it is resumed: its controller finds nothing to replace. Interrupted, the same call
-continues, and `--undo` goes back. Exit code 1 when pods were replaced meanwhile.")]
+The Deployment is paused, then its ReplicaSet's template, its pods and its own
+template get the label, then it is resumed: its controller finds nothing to
+replace. After an interruption the same call continues, and `--undo` removes the
+label.
+
+Exit codes: 0 done, 1 pods were replaced in this time, 2 failed or refused.")]
 pub(in crate::command) struct TwinAdopt {
     /// The Deployment, in the release's namespace
     #[arg(value_parser = object_name)]

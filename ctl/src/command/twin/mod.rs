@@ -41,17 +41,19 @@ pub(super) enum TwinVerb {
     /// Read what Helm has rendered from stdin, and print the objects to deploy: for `helm --post-renderer`
     PostRender(TwinPostRender),
     /// Show what becomes of each object of the chart, and in what it differs from stable
-    #[command(after_help = "Example:
+    #[command(after_help = "Examples:
   canary-ctl twin diff --deployed deployed.yaml --rendered v2.yaml
-  canary-ctl twin diff --deployed deployed.yaml --rendered v2.yaml -o json | jq '.decisions[]'
+  canary-ctl twin diff --deployed deployed.yaml --rendered v2.yaml -o json \\
+    | jq '.decisions[]'
 
-Exit code 1 when there are differences or refusals. Values of Secrets are not shown.")]
+Exit codes: 0 no differences, 1 differences or refusals, 2 failed. Values of
+Secrets are not shown.")]
     Diff(TwinInspection),
     /// Find everything that would be refused, before `helm upgrade`
     #[command(after_help = "Example:
   canary-ctl twin check --deployed deployed.yaml --rendered v2.yaml
 
-Exit code 1 when a check refuses the chart.")]
+Exit codes: 0 nothing refused, 1 a check refuses the chart, 2 failed.")]
     Check(TwinInspection),
     /// Write a plugin directory for Helm 4, whose post-renderers are plugins
     Plugin(TwinPlugin),

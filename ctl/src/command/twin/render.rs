@@ -17,11 +17,14 @@ use std::path::{Path, PathBuf};
 /// Print the objects to deploy: files in, one stream out
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl twin render --rendered v1.yaml > deployed.yaml             the first installation, of stable alone
-  canary-ctl twin render --deployed deployed.yaml --rendered v2.yaml    stable and the canary of canary.yaml
-  canary-ctl twin render --deployed deployed.yaml --rendered v2.yaml --finish     after the promotion
+  # the first installation, of stable alone
+  canary-ctl twin render --rendered v1.yaml > deployed.yaml
+  # stable and the canary of canary.yaml
+  canary-ctl twin render --deployed deployed.yaml --rendered v2.yaml
+  # after the promotion
+  canary-ctl twin render --deployed deployed.yaml --rendered v2.yaml --finish
 
-It exits with 2 and prints no object if a check refuses the chart.")]
+Exit codes: 0 printed, 2 refused: no object is printed.")]
 pub(in crate::command) struct TwinRender {
     #[command(flatten)]
     pub(in crate::command) charts: Charts,
@@ -34,10 +37,13 @@ pub(in crate::command) struct TwinRender {
 #[command(after_help = "Examples:
   helm get manifest shop > deployed.yaml
   helm3 upgrade shop ./chart --post-renderer canary-ctl \\
-    --post-renderer-args twin --post-renderer-args post-render --post-renderer-args --deployed=deployed.yaml
-  helm4 upgrade shop ./chart --post-renderer canary-twin --post-renderer-args --deployed=deployed.yaml
+    --post-renderer-args twin --post-renderer-args post-render \\
+    --post-renderer-args --deployed=deployed.yaml
+  helm4 upgrade shop ./chart --post-renderer canary-twin \\
+    --post-renderer-args --deployed=deployed.yaml
 
-Helm 4 shows nothing that a post-renderer says: `--report-file`, or `canary-ctl twin check` before.")]
+Helm 4 shows nothing that a post-renderer prints: use `--report-file`, or
+`canary-ctl twin check` before.")]
 pub(in crate::command) struct TwinPostRender {
     /// Deployed objects: the output of `helm get manifest`; none for the first installation
     #[arg(long, value_name = "FILE")]

@@ -15,14 +15,15 @@ use std::time::Duration;
 /// Wait until the pods of a version are ready, or cannot get ready
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl twin wait                 the canary of canary.yaml; without one, stable
+  canary-ctl twin wait                 the canary of canary.yaml, else stable
   canary-ctl twin wait v2 --timeout 10m
   canary-ctl twin wait -n shop --label version=v2
 
-Every Deployment, StatefulSet and DaemonSet whose pods have the version label and are behind the release's
-Service has to be complete, as for `kubectl rollout status`, and every such pod of another owner ready.
-A container that no retry starts (image, configuration, crashes) ends it at once, with exit code 2, the
-container's last output and the warnings about its pod.")]
+Every Deployment, StatefulSet and DaemonSet whose pods have the version label
+and are behind the release's Service has to be complete, as for `kubectl rollout
+status`. Every such pod of another owner has to be ready. A container that no
+retry starts (image, configuration, crashes) ends it at once, with exit code 2,
+the container's last output and the warnings about its pod.")]
 pub(in crate::command) struct TwinWait {
     /// The version; without it the canary of the file, or stable where it has none
     #[arg(value_name = "VERSION", conflicts_with = "label")]

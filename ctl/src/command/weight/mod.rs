@@ -26,7 +26,9 @@ use std::str::FromStr;
   canary-ctl weight 20 --wait           a fifth of the users, in every proxy
   canary-ctl weight +5                  five percentage points more
   canary-ctl weight 50 --expires-in 2h  half of the users, for two hours
-  canary-ctl weight 0                   no new users; sessions finish there")]
+  canary-ctl weight 0                   no new users; sessions finish there
+
+Exit codes: 0 done, 2 failed or refused.")]
 pub(super) struct Weigh {
     /// Share in percent (20, 12.5, 0.25%), or a change of it (+5, -5)
     #[arg(value_name = "PERCENT")]

@@ -84,6 +84,21 @@ fn every_verb_that_writes_to_a_cluster_lets_the_api_server_validate_it() {
     }
 }
 
+#[test]
+fn the_help_of_every_verb_that_writes_to_a_cluster_has_its_exit_codes() {
+    let cli = typed(5, "").fixture();
+    let all = verbs(&canary_ctl::command::Cli::command(), "");
+    let is_local =
+        |verb: &str| LOCAL.contains(&verb) || WITHOUT_SERVER.iter().any(|(local, _)| *local == verb);
+    let writers: Vec<&String> =
+        all.iter().filter(|verb| has_flag(verb, "dry-run") && !is_local(verb)).collect();
+    assert!(writers.len() >= 18, "{writers:?}");
+    for verb in writers {
+        let help = cli.run(&format!("{verb} --help")).stdout;
+        assert!(help.contains("Exit codes: 0 done") && help.contains("2 failed"), "{verb}\n{help}");
+    }
+}
+
 /// A flag, what shows that it was obeyed, and the verbs that do what it says and fail for nothing.
 const FLAGS: [(&str, &str, &str, &[&str]); 5] = [
     ("-n", "other", "-n other", &["list", "init"]),

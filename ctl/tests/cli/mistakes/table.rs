@@ -247,6 +247,9 @@ fn init() -> Vec<Mistake> {
     ]
 }
 
+/// The first request of each call, as `-v` prints it.
+const TRACED: [&str; 2] = ["POST /apis/authentication.k8s.io/v1/selfsubjectreviews? 201 ", " ms\n"];
+
 /// Words, numbers and flags.
 fn words() -> Vec<Mistake> {
     let local = |number, line| typed(number, line).within(Folder::Local);
@@ -269,6 +272,12 @@ fn words() -> Vec<Mistake> {
         typed(54, "list -n shop,blog").with(Server::Empty).names(&["`shop,blog`"]),
         typed(54, "list -n Shop_X").with(Server::Empty).names(&["`Shop_X`"]),
         typed(54, "version").exits(0).names(&["canary-ctl", "module"]),
+        typed(54, "version -n shop").names(&["`-n`", "canary-ctl version NAMESPACE/NAME"]),
+        typed(54, "version shop/shop").with(Server::Empty).names(&["shop/shop", "staging"]),
+        typed(54, "-v status shop/shop").with(Server::Empty).names(&TRACED),
+        typed(54, "status shop/shop --verbose").with(Server::Empty).names(&TRACED),
+        typed(54, "rollback shop/shop -v").with(Server::Denies).names(&["403", " ms"]),
+        typed(54, "-A list").with(Server::Empty).exits(0).names(&["no releases found"]),
     ]
 }
 

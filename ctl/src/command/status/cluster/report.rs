@@ -173,7 +173,7 @@ fn draining(observation: &Observation) -> Vec<Draining> {
 fn with_hints(observation: &Observation, share: Option<&ObservedShare>, now_seconds: u64) -> Vec<Problem> {
     problems(observation, share, now_seconds)
         .into_iter()
-        .map(|found| problem(found.to_string(), found.hint().unwrap_or_default()))
+        .map(|found| problem(found.id(), found.to_string(), found.hint().unwrap_or_default()))
         .collect()
 }
 
