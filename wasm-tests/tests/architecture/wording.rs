@@ -24,7 +24,9 @@ fn pages() -> Vec<(String, String)> {
     for folder in ["docs", "docs/guides", "docs/reference"] {
         let entries = std::fs::read_dir(root().join(folder)).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        found.extend(names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")));
+        found.extend(
+            names.filter(|name| name.strip_suffix(".md").is_some()).map(|name| format!("{folder}/{name}")),
+        );
     }
     let read = |page: String| {
         let text = std::fs::read_to_string(root().join(&page)).unwrap();

@@ -72,9 +72,7 @@ async fn healthy(shop: &Move<'_>) {
     let is_healthy = async || {
         let hash = shop.field("rollout/shop", "/status/stableRS").await;
         let selected = shop.field("service/shop", "/spec/selector/rollouts-pod-template-hash").await;
-        hash.is_string()
-            && hash == selected
-            && shop.field("rollout/shop", "/status/phase").await == Value::from("Healthy")
+        hash.is_string() && hash == selected && shop.field("rollout/shop", "/status/phase").await == "Healthy"
     };
     shop.until("a healthy Rollout", is_healthy).await;
     let answers = async || {

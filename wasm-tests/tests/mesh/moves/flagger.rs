@@ -50,7 +50,7 @@ fn an_application_of_flagger_moves_here_and_back_and_no_cart_is_lost() {
 
 /// Returns when Flagger has taken the application over and the gateway leads there.
 async fn initialized(shop: &Move<'_>, flagger: &PeerController) {
-    let phase = async || shop.field("canary/shop", "/status/phase").await == Value::from("Initialized");
+    let phase = async || shop.field("canary/shop", "/status/phase").await == "Initialized";
     let what = format!("Flagger's initialization; its log: {}", flagger.log_tail());
     shop.until(&what, phase).await;
     let answers = async || {

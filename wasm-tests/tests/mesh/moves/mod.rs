@@ -61,7 +61,7 @@ impl<'l> Move<'l> {
         if !object.is_empty() {
             let line = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
             self.under_load(&why, async |_: &Cli| {
-                drop(lab.kubectl_as("admin", &line, &object).await.unwrap())
+                lab.kubectl_as("admin", &line, &object).await.unwrap();
             })
             .await;
         }
@@ -155,7 +155,7 @@ fn steps(text: &str) -> Vec<Step> {
         } else if let Some(step) = steps.last_mut() {
             match line.strip_prefix("#    `").and_then(|rest| rest.strip_suffix('`')) {
                 Some(command) => step.command = Some(command.replace('\'', "")),
-                None if line != "---" => step.object += &format!("{line}\n"),
+                None if line != "---" => step.object.extend([line, "\n"]),
                 None => {}
             }
         }

@@ -53,12 +53,12 @@ fn a_release_behind_a_gateway_of_the_gateway_api_is_routed_by_http_routes() {
     });
 }
 
-fn user(edge: SocketAddr) -> User {
+pub(super) fn user(edge: SocketAddr) -> User {
     User::http1(edge, HOST).as_if_tls()
 }
 
 /// The versions that ten new users get, each once.
-async fn versions(edge: SocketAddr, headers: &[(&str, &str)]) -> Option<Vec<String>> {
+pub(super) async fn versions(edge: SocketAddr, headers: &[(&str, &str)]) -> Option<Vec<String>> {
     let mut found = Vec::new();
     for _ in 0..10 {
         let mut visit = Visit::new(Kind::Navigate, "/");
@@ -83,7 +83,7 @@ fn behind_edge(release: &Document, ingress: &str) -> Document {
     release.clone().with("/spec/gateways", gateways).with("/spec/routes", "external")
 }
 
-fn gateway(namespace: &str) -> Value {
+pub(super) fn gateway(namespace: &str) -> Value {
     let listener = json!({"name": "http", "port": 80, "protocol": "HTTP",
         "allowedRoutes": {"namespaces": {"from": "All"}}});
     json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
@@ -98,6 +98,6 @@ fn service(namespace: &str, version: &str) -> Value {
             "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}})
 }
 
-fn stream(objects: &[Value]) -> String {
+pub(super) fn stream(objects: &[Value]) -> String {
     objects.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n")
 }

@@ -1,6 +1,7 @@
 //! Our routes beside those of others, and the `DestinationRule`s in force.
 
 mod beside;
+mod beside_http_routes;
 mod consistent_hash;
 mod destination_rules;
 mod gateway_api;
