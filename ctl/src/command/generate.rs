@@ -75,7 +75,7 @@ pub(super) enum Instead {
 /// Print the routes alone, for a chart or a repository that owns them; needs no signing keys
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  canary-ctl generate routes                 for a VirtualService of yours
+  canary-ctl generate routes                 for route objects of yours
   canary-ctl generate routes --gateway-api | kubectl apply -f -
   canary-ctl generate routes --gateway-api --port 9000")]
 pub(super) struct RouteFiles {

@@ -10,7 +10,7 @@ use crate::file::Document;
 
 /// Checks a release by every rule.
 pub fn lint(document: &Document) -> Findings {
-    let raised = |(id, rule): &(&'static str, rules::Rule)| {
+    let raised = |(id, rule): &(&'static str, rules::LintRule)| {
         let id = *id;
         rule(&document.release).into_iter().map(move |finding| (id, finding))
     };

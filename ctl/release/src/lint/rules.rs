@@ -11,10 +11,10 @@ use assignment::contract::{
     CacheControl, ExpiryAction, IdentityMode, KeySource, MintPolicy, OverrideMode, Stickiness,
 };
 
-pub(super) type Rule = fn(&Release) -> Vec<RawFinding>;
+pub(super) type LintRule = fn(&Release) -> Vec<RawFinding>;
 
 /// Every rule with its identifier, in the order of the fields they are about.
-pub(super) const ALL: [(&str, Rule); 22] = [
+pub(super) const ALL: [(&str, LintRule); 22] = [
     ("session-cookie", sticky_sessions_need_their_cookie),
     ("session-in-address", servlet_sessions_in_the_address_are_not_seen),
     ("foreign-sessions", foreign_sessions_count_as_older),
