@@ -10,8 +10,7 @@ use canary_release::record::Record;
 use canary_release::routing::{Coverage, is_lost};
 use canary_release::spec::ReleaseName;
 use canary_release::status::{
-    ObjectStatus, Observation, ReadyPods, SessionCookie, TemplateDrift, UnfinishedDeployment, Workloads,
-    lost_subsets,
+    ObjectStatus, Observation, SessionCookie, TemplateDrift, UnfinishedDeployment, Workloads, lost_subsets,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -29,9 +28,8 @@ impl Cluster {
     ) -> Result<Observation, Error> {
         let record = &stored.record;
         let pods = self.client.service_pods(name.namespace.as_str(), &record.service).await?;
-        let versions = record.state.versions.iter();
-        let ready: Vec<ReadyPods> =
-            versions.map(|version| pods.of_version(&record.service, &version.name)).collect();
+        let ready = |name: &str| pods.of_version(&record.service, name);
+        let ready: Vec<_> = record.state.versions.iter().map(|version| ready(&version.name)).collect();
         let workloads = self.workloads(name.namespace.as_str(), &record.service.label, &pods).await?;
         let template_drift = TemplateDrift::all(record, &ready, &workloads);
         let beside_stable = pods.ready_beside_stable(record);
@@ -39,7 +37,7 @@ impl Cluster {
         let narrow = canary.and_then(|canary| pods.narrow_selector(&record.service, canary));
         let objects = self.object_status(name, record).await?;
         let default_route = Box::pin(self.default_route(name, record)).await?;
-        let is_routed = match record.state.version_of(Role::Canary) {
+        let is_routed = match canary {
             Some(canary) => Some(self.has_route(name, record, canary).await?),
             None => None,
         };

@@ -1,5 +1,6 @@
 //! Routes of our own beside `HTTPRoute`s of others: `routes: gateway-api`.
 
+use crate::make_before_break::watched;
 use assignment::contract::FilterConfig;
 use canary_operations::{Error, Protected};
 use canary_release::delivery::deployed_config;
@@ -13,7 +14,6 @@ use fake_api_server::fixture::{
 };
 use fake_api_server::{FakeApi, State};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
 
 const OURS: [&str; 2] = ["Service", "HTTPRoute"];
 
@@ -136,16 +136,6 @@ fn faults(state: &State) -> Vec<String> {
     faults
 }
 
-fn watched(api: &FakeApi) -> Arc<Mutex<Vec<String>>> {
-    let found = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&found);
-    api.before_write(move |state, request| {
-        let faults = faults(state).into_iter().map(|fault| format!("before {request}: {fault}"));
-        sink.lock().unwrap().extend(faults);
-    });
-    found
-}
-
 fn select(api: &FakeApi, version: &str) {
     api.state()
         .store
@@ -157,7 +147,7 @@ fn no_state_between_two_writes_of_a_whole_release_fails_a_request() {
     run(async {
         let (api, release) = (shop_with_http_route(), release_beside_http_routes(&json!({"weight": 10})));
         let cluster = api.cluster().await;
-        let found = watched(&api);
+        let found = watched(&api, faults);
         apply(&cluster, &release).await.unwrap();
         set_weight(&cluster, &release, "50").await.unwrap();
         promote(&cluster, &release).await.unwrap();
@@ -199,7 +189,7 @@ fn the_next_version_comes_after_a_promotion_whose_drain_has_ended() {
         api.state().store.remove("Pod", "shop-v1");
         let next =
             release_beside_http_routes(&json!({"weight": 10, "versions": {"stable": "v2", "canary": "v3"}}));
-        let found = watched(&api);
+        let found = watched(&api, faults);
         apply(&cluster, &next).await.unwrap();
         assert_eq!(*found.lock().unwrap(), Vec::<String>::new());
         let state = api.state();

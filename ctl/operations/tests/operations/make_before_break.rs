@@ -51,7 +51,7 @@ fn faults(state: &State) -> Vec<String> {
 }
 
 /// Watches a cluster: the faults before each write, and so after the one before it.
-fn watched(api: &FakeApi) -> Arc<Mutex<Vec<String>>> {
+pub(super) fn watched(api: &FakeApi, faults: fn(&State) -> Vec<String>) -> Arc<Mutex<Vec<String>>> {
     let found = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&found);
     api.before_write(move |state, request| {
@@ -65,7 +65,7 @@ fn watched(api: &FakeApi) -> Arc<Mutex<Vec<String>>> {
 fn no_state_between_two_writes_of_a_whole_release_fails_a_request() {
     run(async {
         let (api, release) = (shop(), release(&json!({"weight": 10})));
-        let (cluster, found) = (api.cluster().await, watched(&api));
+        let (cluster, found) = (api.cluster().await, watched(&api, faults));
         apply(&cluster, &release).await.unwrap();
         set_weight(&cluster, &release, "50").await.unwrap();
         promote(&cluster, &release).await.unwrap();
@@ -84,7 +84,7 @@ fn no_state_between_two_writes_of_a_whole_release_fails_a_request() {
 fn another_canary_comes_without_a_state_that_fails_a_request() {
     run(async {
         let (api, first) = (shop(), release(&json!({"versions": {"stable": "v1"}})));
-        let (cluster, found) = (api.cluster().await, watched(&api));
+        let (cluster, found) = (api.cluster().await, watched(&api, faults));
         apply(&cluster, &first).await.unwrap();
         let with_canary = release(&json!({"weight": 10}));
         apply(&cluster, &with_canary).await.unwrap();

@@ -71,16 +71,7 @@ pub fn recover(
     // An operation that was interrupted leaves some behind.
     let Some(latest) = deployed.iter().max_by_key(|one| one.entry.generation) else { return Ok(None) };
     let state = state_of(&latest.entry);
-    let mut own = own_objects(release, objects);
-    let mut service = own.iter().find_map(|(stage, _, object)| {
-        (*stage == Stage::Subsets).then(|| service_of(object, &state)).flatten()
-    });
-    let of_versions = version_objects(release, objects, &state);
-    if !of_versions.is_empty() {
-        service = plain_service(release, &of_versions, &state);
-        own.retain(|(stage, ..)| *stage == Stage::ModuleBackup);
-        own.extend(of_versions);
-    }
+    let (own, service) = own_objects_and_service(release, objects, &state);
     let remaining: BTreeSet<&str> = own.iter().flat_map(|(_, _, object)| subsets(object)).collect();
     let remains = |gone: &GoneVersion| {
         let name = version_name(release, &gone.name);
@@ -118,6 +109,25 @@ pub fn recover(
     };
     record.append_history(by, record.state.weight, Operation::Recover);
     Ok(Some(record))
+}
+
+/// The objects of a release beside its configurations, and the Service whose pods they tell apart.
+fn own_objects_and_service<'o>(
+    release: &ReleaseName,
+    objects: &'o [Value],
+    state: &ReleaseState,
+) -> (Vec<(Stage, Reference, &'o Value)>, Option<ServiceRef>) {
+    let mut own = own_objects(release, objects);
+    let of_versions = version_objects(release, objects, state);
+    if of_versions.is_empty() {
+        let mut rules = own.iter().filter(|(stage, ..)| *stage == Stage::Subsets);
+        let service = rules.find_map(|(_, _, object)| service_of(object, state));
+        return (own, service);
+    }
+    let service = plain_service(release, &of_versions, state);
+    own.retain(|(stage, ..)| *stage == Stage::ModuleBackup);
+    own.extend(of_versions);
+    (own, service)
 }
 
 impl Record {

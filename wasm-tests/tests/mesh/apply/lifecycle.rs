@@ -4,13 +4,13 @@
 use crate::support::cli::Cli;
 use crate::support::filter_source::{Module, Web, filter};
 use crate::support::object_owner::virtual_service;
+use crate::support::operator::{come, run_under_load};
 use crate::support::{UNDISTURBED, counters, in_the_mesh};
 use browser::User;
 use mesh_lab::{Lab, sha256};
 use serde_json::json;
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::{Document, Faults, Sessions};
-use wasm_tests::stats::{UNLIKELY, share_p_value};
 
 /// Users before the first one is assigned to the canary; each step adds others.
 const FIRST: usize = 1_000;
@@ -141,24 +141,12 @@ impl Day<'_> {
 
     /// Runs this command under load: the newest users send requests without a pause, all users afterwards.
     async fn run(&mut self, line: &str, parts: &[&str]) -> String {
-        let moving = self.sessions.start_load(MOVING);
-        let said = self.cli.expect(line, 0, parts).await;
-        assert_eq!(
-            self.sessions.stop_load(moving).await.expect("they come back"),
-            Faults::default(),
-            "{line}"
-        );
-        assert_eq!(self.sessions.verify_all(true).await, Faults::default(), "{line}");
-        format!("{}{}", said.stdout, said.stderr)
+        run_under_load(&self.cli, &mut self.sessions, MOVING, (line, parts)).await
     }
 
     /// Adds new users, and checks the canary's share of them.
     async fn come(&mut self, count: usize, share: f64) {
-        let (on_canary, faults) = self.sessions.open((0..count).map(|_| self.env.user()).collect()).await;
-        assert_eq!(faults, Faults::default(), "{count} new people at {share}");
-        let p_value = share_p_value(on_canary, count as u64, share);
-        println!("{on_canary} of {count} new people at {share}: p = {p_value:.3}");
-        assert!(p_value > UNLIKELY, "{on_canary} of {count} at {share}");
+        come(&mut self.sessions, (0..count).map(|_| self.env.user()).collect(), share).await;
     }
 
     /// A tester with a token link.

@@ -3,6 +3,7 @@
 use super::gateway_api::{gateway, stream, user, versions};
 use crate::support::cli::Cli;
 use crate::support::in_the_mesh;
+use crate::support::operator::{come, run_under_load};
 use mesh_lab::Lab;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -153,17 +154,11 @@ impl Shop<'_> {
 
     /// Runs this command under load; no user notices.
     async fn run(&mut self, line: &str, parts: &[&str]) {
-        let moving = self.sessions.start_load(MOVING);
-        self.cli.expect(line, 0, parts).await;
-        let during = self.sessions.stop_load(moving).await.expect("they come back");
-        assert_eq!(during, Faults::default(), "{line}");
-        assert_eq!(self.sessions.verify_all(true).await, Faults::default(), "{line}");
+        run_under_load(&self.cli, &mut self.sessions, MOVING, (line, parts)).await;
     }
 
     async fn come(&mut self, count: usize, share: f64) {
-        let (on_v2, faults) = self.sessions.open((0..count).map(|_| user(self.edge)).collect()).await;
-        assert_eq!(faults, Faults::default(), "{count} new people at {share}");
-        assert!(share_p_value(on_v2, count as u64, share) > UNLIKELY, "{on_v2} of {count} at {share}");
+        come(&mut self.sessions, (0..count).map(|_| user(self.edge)).collect(), share).await;
     }
 
     async fn versions_with(&self, value: &str) -> Vec<String> {

@@ -6,6 +6,7 @@ pub(crate) mod filter_source;
 pub(crate) mod gateway_without_v8;
 pub(crate) mod loaded_fixture;
 pub(crate) mod metrics_api;
+pub(crate) mod operator;
 pub(crate) mod other_owner;
 pub(crate) mod stream_probe;
 pub(crate) mod timed_load;

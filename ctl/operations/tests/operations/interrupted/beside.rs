@@ -1,33 +1,12 @@
 //! Routes beside the `HTTPRoute` of another owner, by operations that are killed.
 
-use super::count_writes;
-use canary_operations::{Cluster, Error};
-use canary_release::spec::Release;
+use super::{Operation, carry_out, count_writes};
+use canary_operations::Error;
 use fake_api_server::FakeApi;
-use fake_api_server::fixture::{
-    apply, finish, promote, release_beside_http_routes, roll_back, run, shop_with_http_route, uninstall,
-};
+use fake_api_server::fixture::{release_beside_http_routes, run, shop_with_http_route};
 use serde_json::json;
 
-#[derive(Clone, Copy, Debug)]
-enum Operation {
-    Apply,
-    Promote,
-    RollBack,
-    Finish,
-    Uninstall,
-}
 use Operation::{Apply, Finish, Promote, RollBack, Uninstall};
-
-async fn carry_out(operation: Operation, cluster: &Cluster, release: &Release) -> Result<(), Error> {
-    match operation {
-        Apply => apply(cluster, release).await.map(drop),
-        Promote => promote(cluster, release).await.map(drop),
-        RollBack => roll_back(cluster, release).await.map(drop),
-        Finish => finish(cluster, release).await.map(drop),
-        Uninstall => uninstall(cluster, release).await,
-    }
-}
 
 #[test]
 fn each_operation_is_continued_after_any_write() {

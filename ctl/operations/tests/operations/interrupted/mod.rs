@@ -23,8 +23,11 @@ mod trains;
 mod version_label;
 
 use assignment::Weight;
+use canary_operations::{Cluster, Error};
 use canary_release::delivery::deployed_config;
+use canary_release::spec::Release;
 use fake_api_server::FakeApi;
+use fake_api_server::fixture::{apply, finish, promote, roll_back, uninstall};
 use futures_util::future::join_all;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -33,6 +36,26 @@ use std::collections::BTreeSet;
 const MANY: u32 = 40;
 /// Cases at the same time: they wait for deadlines.
 const TOGETHER: u32 = 8;
+
+/// An operation on a release.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Apply,
+    Promote,
+    RollBack,
+    Finish,
+    Uninstall,
+}
+
+async fn carry_out(operation: Operation, cluster: &Cluster, release: &Release) -> Result<(), Error> {
+    match operation {
+        Operation::Apply => apply(cluster, release).await.map(drop),
+        Operation::Promote => promote(cluster, release).await.map(drop),
+        Operation::RollBack => roll_back(cluster, release).await.map(drop),
+        Operation::Finish => finish(cluster, release).await.map(drop),
+        Operation::Uninstall => uninstall(cluster, release).await,
+    }
+}
 
 /// Runs a case for each number of writes after which a process is killed, up to the first process that ends its operation
 /// before. A case returns whether the process was killed. Returns how many were: the number of writes of the operation.

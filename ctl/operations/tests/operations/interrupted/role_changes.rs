@@ -1,28 +1,12 @@
 //! A role change or an `uninstall` that is killed.
 
-use super::{assert_routes_lead_to_subsets, assert_versions_have_routes, count_writes, generation};
-use canary_operations::{Cluster, Error};
-use canary_release::spec::Release;
-use fake_api_server::fixture::{apply, finish, promote, release, roll_back, run, shop, uninstall};
+use super::{
+    Operation, assert_routes_lead_to_subsets, assert_versions_have_routes, carry_out, count_writes,
+    generation,
+};
+use canary_operations::Error;
+use fake_api_server::fixture::{apply, release, run, shop};
 use serde_json::json;
-
-/// One of the operations on an existing release.
-#[derive(Clone, Copy, Debug)]
-enum Operation {
-    Promote,
-    RollBack,
-    Finish,
-    Uninstall,
-}
-
-async fn carry_out(operation: Operation, cluster: &Cluster, release: &Release) -> Result<(), Error> {
-    match operation {
-        Operation::Promote => promote(cluster, release).await.map(drop),
-        Operation::RollBack => roll_back(cluster, release).await.map(drop),
-        Operation::Finish => finish(cluster, release).await.map(drop),
-        Operation::Uninstall => uninstall(cluster, release).await,
-    }
-}
 
 #[test]
 fn a_role_change_and_an_uninstall_are_continued_after_any_write() {

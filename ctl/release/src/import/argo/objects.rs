@@ -9,7 +9,7 @@ use super::{BLUE_GREEN, CANARY, HASH};
 use crate::yaml::Node;
 use serde_json::{Map, Value, json};
 
-/// In the place of the value that nobody has given: a label that the API server refuses, so that nothing is applied by mistake.
+/// Replaces an unknown hash. The API server refuses it as a label, so the object is not applied by mistake.
 const NO_HASH: &str = "<status.stableRS of the Rollout>";
 
 pub(super) fn read(context: &mut Context<'_>, versions: &RolloutVersions) {
