@@ -70,7 +70,7 @@ fn deployment(context: &mut Context<'_>, versions: &RolloutVersions) {
     let hash = subject.text("status.stableRS").unwrap_or(NO_HASH);
     let replica_set = context.sources.find(&["ReplicaSet"], &format!("{}-{hash}", context.name), &namespace);
     if replica_set.is_none() {
-        let difference = "the source has no ReplicaSet of stable: the Deployment of the steps takes over its pods only if both have the same template";
+        let difference = "the source has no ReplicaSet of stable: the Deployment of the steps takes over its pods only if both have the same template, and ends those beyond its `replicas`";
         context.placeholder(
             &context.origin("spec.template"),
             difference,
