@@ -11,7 +11,8 @@ readonly GO_WHEEL
 # own do not count.
 go_here() {
     mkdir -p "$GO/tmp"
-    env GOENV=off GOWORK=off GOTOOLCHAIN=auto GOFLAGS=-modcacherw CGO_ENABLED=0 \
+    # Compilers are short-lived: they collect garbage where it would take more than 2 GB.
+    env GOGC=off GOMEMLIMIT=2GiB GOENV=off GOWORK=off GOTOOLCHAIN=auto GOFLAGS=-modcacherw CGO_ENABLED=0 \
         GOPROXY="$(go env GOPROXY)" GOSUMDB="$(go env GOSUMDB)" \
         GOMODCACHE="$GO/mod" GOCACHE="$GO/build" GOTMPDIR="$GO/tmp" go "$@"
 }

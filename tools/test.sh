@@ -4,8 +4,8 @@
 #   quick   lints, and the tests that need no Kubernetes
 #   mesh    Kubernetes and Istio, which take minutes to build, the tests that need them, what is published, the demo
 # And beside it, in a job of its own:
-#   long    the tests of Kubernetes and the mesh that repeat another one with another Helm, Envoy, GitOps tool or fault, and the
-#           Envoys between the oldest and the newest
+#   long    the tests of Kubernetes and the mesh that repeat another one with another Helm, Envoy, GitOps tool or fault, those that
+#           take longest, and the Envoys between the oldest and the newest
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 [ $# -le 1 ] || die "expected one part at most, found '$*'" "quick, mesh, long; all but long without one"
@@ -15,7 +15,7 @@ all | quick | mesh | long) ;;
 *) die "unknown part '$PART'" "quick, mesh, long; all but long without one" ;;
 esac
 
-# Of the lab's programs and of the compiler that builds them, which are Go: collecting garbage takes a tenth of their processor time.
+# Of the lab's programs, which are Go: collecting garbage takes a tenth of their processor time.
 export GOGC=400
 
 # The test programs that need a Kubernetes.
@@ -28,6 +28,13 @@ import json, sys
 packages = json.load(sys.stdin)["packages"]
 names = {target["name"] for package in packages for target in package["targets"] if "test" in target["kind"]}
 print("\n".join("--test\n" + name for name in sorted(names - set(sys.argv[1:]))))' "$@"
+}
+
+# cargo_test ARGUMENT…: tests of the workspace. Clippy compiles them and a warning is an error: `cargo clippy` and `cargo doc` would
+# compile every dependency once more.
+cargo_test() {
+    RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings RUSTDOC=$PWD/tools/rustdoc.sh \
+        cargo test --workspace --locked "$@"
 }
 
 # in_background LOG COMMAND…: in a process group of its own, which ends with this script; its id is in $!.
@@ -61,36 +68,38 @@ lab_is_built() {
 quick_tests() {
     local status=0 tests
     mapfile -t tests < <(tests_but "${KUBERNETES[@]}")
-    cargo test --workspace --no-fail-fast --locked --lib --bins --examples "${tests[@]}" -- --skip tests_as_root:: || status=$?
-    cargo test --workspace --no-fail-fast --locked --doc || status=$?
+    cargo_test --no-fail-fast --lib --bins --examples "${tests[@]}" -- --skip tests_as_root:: || status=$?
+    cargo_test --no-fail-fast --doc || status=$?
     return "$status"
 }
 
 # Those that need one, but the mesh: a real API server, and the lab's namespaces.
 api_tests() {
     local status=0
-    cargo test --workspace --no-fail-fast --locked --test api || status=$?
-    cargo test --workspace --no-fail-fast --locked --lib -- tests_as_root:: || status=$?
+    cargo_test --no-fail-fast --test api || status=$?
+    cargo_test --no-fail-fast --lib -- tests_as_root:: || status=$?
     return "$status"
 }
 
 # They wait for istiod and for pods most of the time: as many at a time as there are processors would leave half of them idle.
 mesh_tests() {
-    RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))} cargo test --workspace --no-fail-fast --locked --test mesh "$@"
+    RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))} cargo_test --no-fail-fast --test mesh "$@"
 }
 
-# All of them. Those of the mesh run beside the others as soon as there is a lab.
+# All of them, beside each other: many wait most of the time.
 every_test() {
-    local status=0 quick mesh
+    local status=0 quick api mesh
     in_background quick.log quick_tests
     quick=$!
     stage "lab" lab_is_built
     in_background mesh.log mesh_tests
     mesh=$!
+    in_background api.log api_tests
+    api=$!
     say "the tests that need no Kubernetes"
     follow "$quick" quick.log || status=$?
     say "the tests of Kubernetes' API"
-    api_tests || status=$?
+    follow "$api" api.log || status=$?
     say "the tests of the mesh"
     follow "$mesh" mesh.log || status=$?
     return "$status"
@@ -101,7 +110,7 @@ if [ "$PART" != quick ]; then # beside the other builds: Go's linker and rustc's
     in_background lab.log tools/lab.sh
     LAB=$!
 fi
-case $PART in all | quick) stage "check" tools/check.sh ;; esac
+case $PART in all | quick) stage "check" tools/check.sh --uncompiled ;; esac
 stage "filter" tools/wasm.sh
 stage "Envoys" tools/envoy.sh
 stage "nginx" tools/nginx.sh
@@ -109,7 +118,7 @@ stage "Chromium" tools/chromium.sh
 stage "Prometheus" tools/prometheus.sh
 stage "registry" tools/registry.sh
 # One build with the same features for the tests and for the programs that they run; `cargo build -p` would make another.
-stage "programs and tests" cargo test --workspace --no-run --locked
+stage "programs, tests and lints" cargo_test --no-run
 if [ "$PART" = quick ]; then
     stage "tests" quick_tests
     say "everything that needs no Kubernetes passed in $SECONDS s"
@@ -131,7 +140,7 @@ mesh)
 long)
     stage "lab" lab_is_built
     stage "Flagger and Argo Rollouts" tools/peers.sh flagger loadtester argo-rollouts
-    EVERY_ENVOY=1 stage "every Envoy" cargo test --workspace --no-fail-fast --locked --test envoy --test kit
+    EVERY_ENVOY=1 stage "every Envoy" cargo_test --no-fail-fast --test envoy --test kit
     stage "long tests" mesh_tests --test api -- --ignored
     exit
     ;;

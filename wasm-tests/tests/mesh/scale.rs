@@ -14,6 +14,7 @@ use wasm_tests::scenario::Document;
 const RELEASES: usize = 1000;
 
 #[test]
+#[ignore = "takes long: ./x test long"]
 fn a_thousand_releases_share_a_gateway_and_one_of_them_changes_its_weight() {
     in_the_mesh(async |lab| {
         let env = ShopEnv::set_up(lab, "scale", &ShopEnvOptions::gateway()).await.unwrap();

@@ -31,6 +31,7 @@ fn a_wasmplugin_is_created_changed_and_deleted_without_a_failed_request() {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn a_trafficextension_is_created_changed_and_deleted_without_a_failed_request() {
     in_the_mesh(async |lab| comes_changes_and_goes(lab, "trafficextension").await);
 }

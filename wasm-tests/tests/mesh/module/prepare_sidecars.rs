@@ -12,6 +12,7 @@ use std::time::Duration;
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
 #[test]
+#[ignore = "takes long: ./x test long"]
 fn sidecars_without_v8_are_restarted_only_where_the_end_of_their_sessions_is_accepted() {
     in_the_mesh(async |lab| {
         let env = ShopEnv::set_up(lab, "prepared-sidecars", &ShopEnvOptions::default()).await.unwrap();

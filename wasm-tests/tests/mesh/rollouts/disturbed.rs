@@ -75,6 +75,7 @@ fn assert_steps_have_evidence(alerts: &[Value], canary_responses: u64) {
 }
 
 #[test]
+#[ignore = "takes long: ./x test long"]
 fn a_good_canary_is_promoted_while_drivers_are_killed_gateways_scale_and_the_api_server_is_away() {
     in_the_mesh(async |lab| {
         let receiver = AlertReceiver::start().await;

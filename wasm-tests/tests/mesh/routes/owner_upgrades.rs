@@ -39,6 +39,7 @@ fn rule(env: &ShopEnv, with: &Value) -> Value {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn beside_routes_and_a_rule_of_another_owner_no_upgrade_moves_a_session_and_diff_shows_it() {
     in_the_mesh(async |lab| {
         let with = |document: Document| {

@@ -54,6 +54,7 @@ fn argo_cd_and_a_release_change_nothing_of_each_other() {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn argo_cd_by_server_side_apply_and_a_release_change_nothing_of_each_other() {
     walk("argocd-ssa", Tool::ArgoCdServerSide);
 }

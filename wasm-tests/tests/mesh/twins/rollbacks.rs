@@ -23,6 +23,7 @@ fn helm_3_takes_away_a_canary_that_does_not_get_ready() {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn helm_4_takes_away_a_canary_that_does_not_get_ready() {
     unready("unready-helm4", Helm::Four, "--rollback-on-failure");
 }
