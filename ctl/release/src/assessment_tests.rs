@@ -259,6 +259,31 @@ fn slow_responses_convict_from_a_point_more_on_and_do_not_count_for_the_ceiling(
 }
 
 #[test]
+fn twice_as_many_lost_sessions_as_of_stable_may_be_logins_so_that_a_person_decides() {
+    let kinds = OptionalKinds { lost_sessions: true, ..OptionalKinds::default() };
+    let assessed = |lost: usize| {
+        let mut evidence = Evidence::new(kinds);
+        let responses = VersionCounts { canary: version(1_000, 0), stable: version(9_000, 0) };
+        evidence.add(&IntervalCounts { lost_sessions: responses, ..IntervalCounts::default() });
+        let counts = VersionCounts { canary: version(1_000, lost), stable: version(9_000, 2_880) };
+        for lost_sessions in (0..8).flat_map(|_| in_ten(&counts)) {
+            let server_errors = VersionCounts { canary: version(100, 0), stable: version(900, 0) };
+            evidence.add(&IntervalCounts { lost_sessions, server_errors, ..IntervalCounts::default() });
+        }
+        evidence.assess(&Criteria { kinds: 3, ..CRITERIA }, ALL)
+    };
+    // 2 % of stable.
+    assert_eq!(assessed(320).verdict, EvidenceVerdict::Advance);
+    let twice = assessed(640);
+    assert_eq!(twice.verdict, EvidenceVerdict::Hold, "{}", twice.reason);
+    assert!(twice.reason.contains("if it loses more than twice as many"), "{}", twice.reason);
+    assert!(twice.speaks_against());
+    let more = assessed(1_280);
+    assert_eq!(more.verdict, EvidenceVerdict::Rollback, "{}", more.reason);
+    assert!(more.reason.ends_with("(rollback at 60)"), "{}", more.reason);
+}
+
+#[test]
 fn a_canary_whose_containers_restart_is_rolled_back_though_no_response_fails() {
     let mut evidence = evidence(version(30, 0), version(270, 0));
     let mut restart = |canary, stable| {

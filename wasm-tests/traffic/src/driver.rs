@@ -72,7 +72,7 @@ impl Driver {
     /// Observes the counters, so many seconds after the start, and does what follows.
     pub(crate) fn reconcile(&mut self, observed: &Observed, second: u32) -> Option<FinalState> {
         let now = self.started_at + SignedDuration::from_secs(i64::from(second));
-        let proxies = ProxyCoverage { observed: self.add_interval(observed), of: observed.len() };
+        let proxies = ProxyCoverage { observed: self.add_interval(observed), of: observed.counters.len() };
         self.record.note_fuses(0, now);
         self.record.note_stable_pods(self.record.state.weight, STABLE_PODS);
         let assessment = self.record.assess_rollout(proxies, TrainReport::default(), now)?;
@@ -94,7 +94,7 @@ impl Driver {
         let generation = self.record.state.generation;
         let Some(baseline) = self.baseline.as_ref().filter(|baseline| baseline.generation == generation)
         else {
-            return observed.len();
+            return observed.counters.len();
         };
         let interval = baseline.interval(observed);
         self.record.add_evidence(baseline.intervals, &interval, &InnerIntervals::new());

@@ -54,19 +54,26 @@ pub(crate) struct Restarts {
     gap: f64,
     last: f64,
     next: f64,
+    number: u64,
 }
 
 impl Restarts {
     /// With that many seconds between two of them on average (exponential).
     pub(crate) fn new(gap: f64, random: &mut Random) -> Self {
-        Self { gap, last: f64::NEG_INFINITY, next: random.exponential(gap) }
+        Self { gap, last: f64::NEG_INFINITY, next: random.exponential(gap), number: 0 }
     }
 
     pub(crate) fn advance(&mut self, now: f64, random: &mut Random) {
         while self.next <= now {
             self.last = self.next;
+            self.number += 1;
             self.next += random.exponential(self.gap);
         }
+    }
+
+    /// How many there were.
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
     }
 
     /// When the last one was.

@@ -132,6 +132,12 @@ impl<'s> Service<'s> {
         }
     }
 
+    /// The pods of the canary that have ended.
+    pub(crate) fn ended_pods(&self) -> u64 {
+        let [_, canary] = &self.restarts;
+        canary.iter().map(Restarts::number).sum()
+    }
+
     /// How a version responds now.
     pub(crate) const fn behaviour(&self, is_canary: bool) -> &Behaviour {
         if is_canary { &self.canary } else { &self.scenario.stable }

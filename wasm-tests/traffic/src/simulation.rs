@@ -61,5 +61,7 @@ fn follow(driver: &Driver, service: &mut Service<'_>) {
 }
 
 fn observed(service: &Service<'_>) -> Observed {
-    [0, 1].map(|proxy| [service.counters.of(proxy, true), service.counters.of(proxy, false)])
+    let counters = [0, 1].map(|proxy| [service.counters.of(proxy, true), service.counters.of(proxy, false)]);
+    let pods = [true, false].map(|is_canary| service.behaviour(is_canary).pod_count());
+    Observed { counters, ended_pods: service.ended_pods(), pods }
 }

@@ -67,7 +67,8 @@ impl Baseline {
             seconds,
             ..IntervalCounts::between(earlier, later)
         };
-        let counts = IntervalCounts { restarts, ..between(&self.own, &observed.counters) };
+        let canary_pods_ended = PodRestarts::canary_pods_ended(&self.restarts, &observed.restarts);
+        let counts = IntervalCounts { restarts, canary_pods_ended, ..between(&self.own, &observed.counters) };
         let of_release = |(name, inner): (&ReleaseName, &InnerCounters)| {
             let (_, earlier) = self.train.get(name).filter(|(of, _)| *of == inner.release)?;
             Some((name.clone(), between(earlier, &inner.counters)))

@@ -84,6 +84,8 @@ pub(super) fn version_counters(
 fn pod_restarts(record: &Record, pods: &ServicePods) -> PodRestarts {
     let of = |version: Option<&str>| {
         let pods = version.into_iter().flat_map(|version| pods.pods_of_version(&record.service, version));
+        // A pod that ends has no users from now on.
+        let pods = pods.filter(|pod| pod.metadata.deletion_timestamp.is_none());
         pods.filter_map(|pod| Some((pod.metadata.uid.clone()?, restarts(pod)))).collect()
     };
     let canary = record.rollout.as_ref().map(|rollout| rollout.canary.as_str());

@@ -105,6 +105,12 @@ impl GroupCounts {
 }
 
 impl VersionCounts {
+    /// The same with so many times as many responses of the canary, of which as many failed: its rate is that many times lower.
+    pub(super) fn with_canary_responses(mut self, times: u64) -> Self {
+        self.canary.responses = self.canary.responses.map(|count| count.saturating_mul(times));
+        self
+    }
+
     /// Adds what was counted later.
     pub fn add(&mut self, later: &Self) {
         self.canary.add(&later.canary);

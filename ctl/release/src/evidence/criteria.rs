@@ -62,6 +62,9 @@ pub struct KindNumbers {
     pub stable: ResponseCount,
     /// The likelihood ratio of the counts if the canary fails more often.
     pub evidence: f64,
+    /// The same if the canary loses more than twice as many sessions: only then it is rolled back for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence_of_more_than_twice: Option<f64>,
     /// The canary's rate of failures minus stable's, at the same time.
     pub difference: f64,
     /// The ratio of the failure rates, canary to stable; nothing if one of both had no failure.
@@ -76,7 +79,13 @@ pub struct KindNumbers {
 impl Evidence {
     /// The numbers of each kind of failure.
     pub(crate) fn numbers(&self, release: Option<&ReleaseName>, criteria: &Criteria) -> Vec<KindNumbers> {
-        self.kinds().map(|(kind, evidence)| numbers(release, kind, evidence, criteria)).collect()
+        let numbers = |(kind, evidence)| {
+            let numbers = numbers(release, kind, evidence, criteria);
+            let is_lost = kind == FailureKind::LostSessions;
+            let of_more_than_twice = self.of_more_than_twice().filter(|_| is_lost).map(LogRatio::ratio);
+            KindNumbers { evidence_of_more_than_twice: of_more_than_twice, ..numbers }
+        };
+        self.kinds().map(numbers).collect()
     }
 }
 
@@ -93,6 +102,7 @@ fn numbers(
         canary: counts.canary.total(),
         stable: counts.stable.total(),
         evidence: evidence.test.log_evidence().ratio(),
+        evidence_of_more_than_twice: None,
         difference: evidence.test.rate_difference(),
         ratio: evidence.test.rate_ratio(),
         users: counts.canary.groups_failed(),
@@ -139,11 +149,18 @@ impl KindNumbers {
         Some(format!("{ratio}at least {users} met one"))
     }
 
+    /// Whether there may be no more lost sessions than twice as many logins by GET would make.
+    fn may_be_logins(&self) -> bool {
+        self.evidence_of_more_than_twice.is_some_and(|evidence| evidence < self.rollback_at)
+    }
+
     /// The finding of this kind of failure against the canary.
     pub(crate) fn finding(&self) -> Option<Found> {
         let is_worse = self.difference >= self.kind.least_difference();
         let verdict = match self.evidence {
-            evidence if is_worse && evidence >= self.rollback_at => EvidenceVerdict::Rollback,
+            evidence if is_worse && evidence >= self.rollback_at && !self.may_be_logins() => {
+                EvidenceVerdict::Rollback
+            }
             evidence if is_worse && evidence >= self.rollback_at * HOLD => EvidenceVerdict::Hold,
             _ => return None,
         };
@@ -154,7 +171,7 @@ impl KindNumbers {
 impl fmt::Display for KindNumbers {
     /// ``5xx: canary 1.20% of 1000 responses, stable 0.10% of 9000: 35 times likelier if the canary is worse (rollback at 40)``.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { canary, stable, evidence, rollback_at, .. } = self;
+        let Self { canary, stable, evidence, evidence_of_more_than_twice, rollback_at, .. } = self;
         let name = self.name();
         let (canary_rate, stable_rate) = (percent(canary.rate()), percent(stable.rate()));
         let by_whom = if self.difference > 0.0 && canary.rate() < stable.rate() {
@@ -169,7 +186,15 @@ impl fmt::Display for KindNumbers {
             canary.responses,
             stable.responses,
             times(*evidence),
-        )
+        )?;
+        match evidence_of_more_than_twice {
+            Some(of_twice) if *evidence >= *rollback_at && self.may_be_logins() => write!(
+                f,
+                "; {} times if it loses more than twice as many: a login by GET looks the same, so that a person decides",
+                times(*of_twice)
+            ),
+            _ => Ok(()),
+        }
     }
 }
 

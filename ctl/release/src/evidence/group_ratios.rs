@@ -34,12 +34,31 @@ const MORE: f64 = 5.0;
 #[serde(transparent)]
 pub(super) struct GroupRatios([[LogRatio; RATIOS.len()]; GROUPS]);
 
+/// What the failures of an interval have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// Nothing that is known.
+    Usual,
+    /// A pod of the canary has ended, which has so many, and stable so many: one event, whatever the weight is.
+    EndOfPod([u64; 2]),
+}
+
+impl Moment {
+    /// The most that an interval says: one failure counts whole, at any weight; the end of a pod as much as its chance to be one of the canary's.
+    fn most(self, shares: &[Shares; GROUPS], ratio: f64) -> f64 {
+        match self {
+            Self::Usual => most_of_interval(shares, ratio),
+            Self::EndOfPod([canary, stable]) => (as_f64(stable) / as_f64(canary.max(1))).ln_1p(),
+        }
+    }
+}
+
 impl GroupRatios {
     /// Adds an interval in which the weight did not change; `step` has all that was counted at this weight, the interval included.
-    pub(super) fn add(&mut self, interval: &VersionCounts, step: &VersionCounts) {
+    pub(super) fn add(&mut self, moment: Moment, interval: &VersionCounts, step: &VersionCounts) {
         let shares = shares(interval, step);
         for (alternative, ratio) in RATIOS.into_iter().enumerate() {
-            let said = bounded(log_ratios(interval, &shares, ratio), most_of_interval(&shares, ratio));
+            let said = bounded(log_ratios(interval, &shares, ratio), moment.most(&shares, ratio));
             for (sums, said) in zip(&mut self.0, said) {
                 if let Some(sum) = sums.get_mut(alternative) {
                     *sum = sum.times(LogRatio::from_nats(said));

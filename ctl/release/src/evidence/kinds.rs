@@ -1,7 +1,8 @@
 //! One test for each kind of failure, as the record keeps them.
 
+use super::group_ratios::Moment;
 use super::lost_sessions::LostSessions;
-use super::{IntervalCounts, RestartCounts, SequentialTest, VersionCounts};
+use super::{IntervalCounts, LogRatio, RestartCounts, SequentialTest, VersionCounts};
 use crate::spec::OptionalKinds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -64,7 +65,7 @@ impl FailureKind {
     pub(super) const fn least_difference(self) -> f64 {
         match self {
             Self::ServerErrors | Self::Unanswered | Self::ClientErrors => 0.001,
-            Self::LostSessions => 0.005,
+            Self::LostSessions => 0.0025,
             Self::SlowResponses => 0.01,
         }
     }
@@ -106,7 +107,7 @@ impl Evidence {
 
     /// Begins a step: what was counted before it does not show that enough was seen in it, but keeps its weight as evidence.
     pub fn begin_step(&mut self) {
-        let lost_sessions = self.lost_sessions.as_mut().map(|kind| &mut kind.evidence);
+        let lost_sessions = self.lost_sessions.iter_mut().flat_map(|kind| kind.tests());
         let optional = [&mut self.client_errors, &mut self.slow_responses].into_iter().flatten();
         let optional = optional.map(Box::as_mut).chain(lost_sessions);
         for kind in [&mut self.server_errors, &mut self.unanswered].into_iter().chain(optional) {
@@ -134,6 +135,11 @@ impl Evidence {
         &self.server_errors
     }
 
+    /// The likelihood ratio of the lost sessions if the canary loses more than twice as many.
+    pub(super) fn of_more_than_twice(&self) -> Option<LogRatio> {
+        self.lost_sessions.as_ref().map(|kind| kind.more_than_twice.test.log_evidence())
+    }
+
     /// The evidence of a kind, if it is collected.
     fn of(&self, kind: FailureKind) -> Option<&KindEvidence> {
         match kind {
@@ -148,8 +154,12 @@ impl Evidence {
 
 impl KindEvidence {
     pub(super) fn add(&mut self, interval: &VersionCounts, seconds: u64) {
+        self.add_as(Moment::Usual, interval, seconds);
+    }
+
+    pub(super) fn add_as(&mut self, moment: Moment, interval: &VersionCounts, seconds: u64) {
         self.step.add(interval);
-        self.test.add(interval, &self.step, seconds);
+        self.test.add_as(moment, interval, &self.step, seconds);
     }
 }
 

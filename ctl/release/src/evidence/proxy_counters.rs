@@ -54,6 +54,8 @@ pub struct IntervalCounts {
     pub emptied_sessions: VersionCounts,
     /// Restarts of containers.
     pub restarts: RestartCounts,
+    /// The pods of the canary that have ended, or whose containers have.
+    pub canary_pods_ended: u64,
     /// The proxies that took part.
     pub proxies: usize,
     /// The time between both observations, in seconds; 0 where it is not known.

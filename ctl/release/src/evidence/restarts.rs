@@ -56,6 +56,14 @@ impl PodRestarts {
     }
 }
 
+impl PodRestarts {
+    /// The pods of the canary that have lost what they had in memory between two observations: they ended, or a container of theirs did.
+    pub fn canary_pods_ended(earlier: &Self, later: &Self) -> u64 {
+        let goes_on = |(uid, restarts): &(&String, &u64)| later.canary.get(*uid) == Some(*restarts);
+        earlier.canary.iter().filter(|pod| !goes_on(pod)).count() as u64
+    }
+}
+
 impl RestartCounts {
     /// Adds what was observed later.
     pub(super) fn add(&mut self, later: &Self) {
@@ -63,6 +71,11 @@ impl RestartCounts {
             sum.restarts = sum.restarts.saturating_add(more.restarts);
             sum.pods = sum.pods.max(more.pods);
         }
+    }
+
+    /// The pods of the canary and of stable.
+    pub(super) const fn pods(&self) -> [u64; 2] {
+        [self.canary.pods, self.stable.pods]
     }
 
     /// Whether no pod was observed.
@@ -114,6 +127,21 @@ mod tests {
         let found = PodRestarts::between(&earlier, &later);
         assert_eq!(found.canary, RestartCount { restarts: 3, pods: 2 });
         assert_eq!(found.stable, RestartCount { restarts: 0, pods: 1 });
+    }
+
+    #[test]
+    fn a_pod_of_the_canary_that_is_gone_or_has_restarted_has_ended() {
+        let at = |canary: &[(&str, u64)]| PodRestarts { canary: pods(canary), stable: pods(&[]) };
+        let earlier = at(&[("a", 5), ("b", 0), ("c", 1)]);
+        for (later, ended) in [
+            (&[("a", 5), ("b", 0), ("c", 1)][..], 0),
+            (&[("a", 5), ("b", 0), ("c", 1), ("new", 3)][..], 0),
+            (&[("a", 5), ("b", 0)][..], 1),
+            (&[("a", 7), ("b", 0), ("c", 2)][..], 2),
+            (&[][..], 3),
+        ] {
+            assert_eq!(PodRestarts::canary_pods_ended(&earlier, &at(later)), ended, "{later:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! Half of the stake is bet from the start of the rollout on. A canary that is good for a day loses it, and what fails on the second day would
 //! have to win it back. So the other half is bet in parts, a new one each hour; what a part has become by the end of its hour is kept.
 
-use super::group_ratios::GroupRatios;
+use super::group_ratios::{GroupRatios, Moment};
 use super::rate_comparison::{RateDifferences, RateRatios};
 use super::spread::dispersion;
 use super::{LogRatio, RateRatio, VersionCounts, sum_of_exp};
@@ -53,10 +53,21 @@ impl SequentialTest {
     /// Adds what was counted in an interval of so many seconds in which the weight did not change. `step` has all that was counted at this
     /// weight, the interval included.
     pub fn add(&mut self, interval: &VersionCounts, step: &VersionCounts, seconds: u64) {
+        self.add_as(Moment::Usual, interval, step, seconds);
+    }
+
+    /// The same of an interval that says what a moment says.
+    pub(super) fn add_as(
+        &mut self,
+        moment: Moment,
+        interval: &VersionCounts,
+        step: &VersionCounts,
+        seconds: u64,
+    ) {
         self.counts.add(interval);
         self.rates.add(interval.canary.total(), interval.stable.total());
-        self.rollout.add(interval, step);
-        self.hour.add(interval, step);
+        self.rollout.add(moment, interval, step);
+        self.hour.add(moment, interval, step);
         self.seconds = self.seconds.saturating_add(seconds);
         if self.seconds >= PART_SECONDS {
             self.end_hour();
@@ -116,8 +127,8 @@ impl SequentialTest {
 }
 
 impl Bet {
-    fn add(&mut self, interval: &VersionCounts, step: &VersionCounts) {
-        self.ratios.add(interval, step);
+    fn add(&mut self, moment: Moment, interval: &VersionCounts, step: &VersionCounts) {
+        self.ratios.add(moment, interval, step);
         self.differences.add(interval);
     }
 }

@@ -104,7 +104,11 @@ impl Rollout {
             let end = RolloutAction::End(RolloutResult::Observed);
             return Some(Decision::new(RolloutPhase::Ended, end, reason));
         }
-        if seen.assessment.speaks_against() || self.policy.on_failure == FailureAction::Hold {
+        if seen.assessment.speaks_against() {
+            let reason = format!("{reason}; {}", seen.assessment.reason);
+            return Some(self.failed(reason).told_as(AlertKind::Deadline));
+        }
+        if self.policy.on_failure == FailureAction::Hold {
             return Some(self.failed(reason).told_as(AlertKind::Deadline));
         }
         let reason = format!("{reason}; nothing speaks against the canary: {}", seen.assessment.reason);

@@ -46,9 +46,8 @@ fn too_little_evidence_waits_until_the_deadline_which_is_no_failure_of_the_canar
     let worse = fixture.decide(EvidenceVerdict::Rollback);
     assert_eq!(worse.action, RolloutAction::Decide(Ending::Rollback));
     let mut held = fixture.observe(EvidenceVerdict::Hold);
-    held.assessment.kinds =
-        three_failures().assess(&HOLD_CRITERIA, ProxyCoverage { observed: 1, of: 1 }).kinds;
+    held.assessment = three_failures().assess(&HOLD_CRITERIA, ProxyCoverage { observed: 1, of: 1 });
     let held = fixture.record.rollout.as_ref().unwrap().next(&held, fixture.now);
     assert_eq!(held.action, RolloutAction::Decide(Ending::Rollback), "a hold lasts no longer");
-    assert_eq!(held.reason, "the deadline of 1h has passed");
+    assert!(held.reason.starts_with("the deadline of 1h has passed; 5xx: canary "), "{}", held.reason);
 }

@@ -26,7 +26,7 @@ pub fn table(rollouts: u32) -> Result<String, ModelError> {
     let _ = writeln!(
         page,
         "\n{rollouts} rollouts a row. (!): not as expected of it, which is at most 5 % of good canaries rolled back (1 % in the plain rows), and at least 95 % \
-         of bad ones; 80 % where the fault is small.\n"
+         of bad ones; 80 % where the fault is small, and at most 5 % promoted where lost sessions may be logins.\n"
     );
     Ok(page)
 }

@@ -31,6 +31,12 @@ fn restarts() -> Vec<Row> {
     [
         each("good: pods of both restart each hour and forget", Good, &BOTH, restarting(3_600.0, 3_600.0)),
         each("good: pods of both restart each 5min and forget", Good, &BOTH, restarting(300.0, 300.0)),
+        each("good: pods of both restart each hour and forget, gap 60s", Good, &BOTH, |rate| {
+            restarting(3_600.0, 3_600.0)(rate).with_gap(60.0)
+        }),
+        each("bad: loses 3% of sessions, pods of both restart each hour", Bad, &BOTH, |rate| {
+            restarting(3_600.0, 3_600.0)(rate).canary(|canary| canary.lost_sessions = ByAge::always(0.03))
+        }),
         each("bad: canary pods restart each minute and forget", Bad, &BOTH, restarting(60.0, 36_000.0)),
         each("bad: canary pods restart each 10min and forget", Bad, &BOTH, restarting(600.0, 36_000.0)),
     ]
@@ -88,7 +94,7 @@ fn logins() -> Vec<Row> {
     };
     [
         each("good: twice the logins by GET, 0.4% of requests", Good, &BOTH, logins(0.002)),
-        each("good: twice the logins by GET, 4% of requests", Anything, &BOTH, logins(0.02)),
+        each("good: twice the logins by GET, 4% of requests", Good, &BOTH, logins(0.02)),
     ]
     .concat()
 }

@@ -23,13 +23,15 @@ use crate::scenario::Scenario;
 use crate::summary::Summary;
 
 /// Rows that a quick test runs: each stands for a fault that a test of a canary has had, or for what it must not lose.
-const QUICK: [&str; 20] = [
+const QUICK: [&str; 24] = [
     "good: plain @200",
     "good: blips of both @20",
     "good: broken sessions 1% @20",
     "good: first 3 requests 2%, later 0.05% @200",
     "good: pods pause 3s each 10min, 1+9 pods @200",
     "good: users, 3 NATs of 8% fail 3% @200",
+    "good: pods of both restart each 5min and forget @200",
+    "good: twice the logins by GET, 4% of requests @20",
     "good: logins by GET in 30% of first 3 requests @200",
     "good: clients of 0.5% leave @200",
     "good: long polls 0.5% of 15-30s @200",
@@ -37,6 +39,8 @@ const QUICK: [&str; 20] = [
     "bad: +1 points @200",
     "bad: hangs with 10% @20",
     "bad: loses sessions, 0.1% to 3.1% @200",
+    "bad: loses sessions, 2% to 5% @20",
+    "bad: loses 3% of sessions, pods of both restart each hour @20",
     "bad: users, +5 points, a bot of 2% fails 100% @200",
     "bad: users, +5 points, 3 bots of 5% fail 20% @20",
     "bad: 1% to 5% after 1h at 50% @20",
@@ -59,6 +63,8 @@ pub enum Expected {
     Bad,
     /// At least 80 % are rolled back: the fault is small, or meets few.
     Mostly,
+    /// At most 5 % are promoted: the others are rolled back, or held until a person decides.
+    NotPromoted,
     /// Nothing: faults that nobody can see in such traffic, and such that a rollout is not meant to see.
     Anything,
 }
@@ -76,6 +82,7 @@ impl Expected {
             Self::Few => is_at_most(back, 5),
             Self::Bad => is_at_most(all - back, 5),
             Self::Mostly => is_at_most(all - back, 20),
+            Self::NotPromoted => is_at_most(summary.count(FinalState::Promoted), 5),
             Self::Anything => true,
         }
     }

@@ -15,9 +15,10 @@ use wasm_tests::scenario::HOST;
 const OLDER_SESSIONS: usize = 40;
 /// Between two requests of such a session, and of a client that tries again.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Users who come back, and how many milliseconds later at least, and at most twice as many.
+/// Users who come back, and how many milliseconds later at least, and at most twice as many: the interval in which a weight changes is not
+/// compared, and they have to come after it. A rollout that is held moves no further users.
 const RETURNING_USERS: u64 = 200;
-const RETURN: u64 = 1_500;
+const RETURN: u64 = 8_000;
 /// Clients who leave a page, and after what time: a proxy counts one that has waited for two to three seconds.
 const LEAVING: usize = 100;
 const LEFT_AFTER: Duration = Duration::from_millis(2_600);
