@@ -268,7 +268,7 @@ fn twice_as_many_lost_sessions_as_of_stable_may_be_logins_so_that_a_person_decid
         let counts = VersionCounts { canary: version(1_000, lost), stable: version(9_000, 2_880) };
         for lost_sessions in (0..8).flat_map(|_| in_ten(&counts)) {
             let server_errors = VersionCounts { canary: version(100, 0), stable: version(900, 0) };
-            evidence.add(&IntervalCounts { lost_sessions, server_errors, ..IntervalCounts::default() });
+            evidence.add(&IntervalCounts { server_errors, lost_sessions, ..IntervalCounts::default() });
         }
         evidence.assess(&Criteria { kinds: 3, ..CRITERIA }, ALL)
     };
