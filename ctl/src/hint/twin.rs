@@ -51,6 +51,9 @@ impl Hint for Refusal {
             }
             Check::SealedSecret => "release the change of the Secret by itself, before the canary",
             Check::TwinName => "choose another version name in canary.yaml, or a shorter one",
+            Check::RenderedOnce => {
+                "give the output of `helm template`, and not what is deployed; take the annotation out of the chart"
+            }
             Check::FinishKeepsPods => {
                 "render with the chart version, the values and the decisions (`--share`, `--twin-secret`) of the canary; if the restart is meant, \
                  skip the check"

@@ -3,7 +3,7 @@
 use super::tokens::NameTokens;
 use super::{Check, CheckContext, Refusals};
 use crate::reference::{pod_spec, references};
-use crate::{HookAnswer, Object};
+use crate::{CHART_NAME, HookAnswer, Object};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,6 +66,16 @@ fn check_sealed(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
             let message = "expected the same in both versions, found a change: the twin would read stable's";
             refusals.add(Check::SealedSecret, object, message);
         }
+    }
+}
+
+/// The annotation of a twin in the new render: two objects of one name would be deployed.
+pub(super) fn check_rendered_once(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
+    for object in context.candidate.iter().filter(|object| object.is_twin()) {
+        let found = object.chart_name();
+        let message =
+            format!("expected an object of the chart, found a twin: annotation `{CHART_NAME}: {found}`");
+        refusals.add(Check::RenderedOnce, object, &message);
     }
 }
 

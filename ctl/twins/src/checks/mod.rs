@@ -58,6 +58,8 @@ pub enum Check {
     SealedSecret,
     /// The name of a twin is free and not too long.
     TwinName,
+    /// No object of the new render is a twin already.
+    RenderedOnce,
     /// The end of a promotion restarts no pod.
     FinishKeepsPods,
     /// The selector of no workload changes, which Kubernetes refuses: Helm has written other objects by then.
@@ -68,7 +70,7 @@ pub enum Check {
 
 impl Check {
     /// All checks.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::ServiceExists,
         Self::ServiceUnchanged,
         Self::OneDeployment,
@@ -86,6 +88,7 @@ impl Check {
         Self::NameInText,
         Self::SealedSecret,
         Self::TwinName,
+        Self::RenderedOnce,
         Self::FinishKeepsPods,
         Self::SelectorUnchanged,
         Self::StablePodsKept,
@@ -111,6 +114,7 @@ impl Check {
             Self::NameInText => "name-in-text",
             Self::SealedSecret => "sealed-secret",
             Self::TwinName => "twin-name",
+            Self::RenderedOnce => "rendered-once",
             Self::FinishKeepsPods => "finish-keeps-pods",
             Self::SelectorUnchanged => "selector-unchanged",
             Self::StablePodsKept => "stable-pods-kept",
@@ -189,6 +193,7 @@ pub(crate) use service::released_deployment;
 
 /// Refusals of two versions beside each other.
 pub(crate) fn check_beside(context: &CheckContext<'_>, output: &[Object], refusals: &mut Refusals<'_>) {
+    content::check_rendered_once(context, refusals);
     service::check(context, refusals);
     workload::check(context, refusals);
     content::check(context, refusals);
@@ -199,6 +204,7 @@ pub(crate) fn check_beside(context: &CheckContext<'_>, output: &[Object], refusa
 
 /// Refusals of the end of a promotion.
 pub(crate) fn check_alone(context: &CheckContext<'_>, output: &[Object], refusals: &mut Refusals<'_>) {
+    content::check_rendered_once(context, refusals);
     content::check_hooks(context, refusals);
     change::check_selectors(context, output, refusals);
     change::check_finish(context, output, refusals);

@@ -54,6 +54,7 @@ fn object_cases() -> Vec<Case> {
     };
     let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {}}}}";
     let taken = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: shop-v2}}";
+    let twin = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {canary-ctl.io/chart-name: other}}}";
     let sealed = |text: &str| {
         format!(
             "{{apiVersion: bitnami.com/v1alpha1, kind: SealedSecret, metadata: {{name: db}}, spec: {{a: {text}}}}}"
@@ -77,6 +78,7 @@ fn object_cases() -> Vec<Case> {
         case(Check::NameInText, both(named, &config("x"), &config("y"))),
         case(Check::SealedSecret, both(needs_db, &sealed("x"), &sealed("y"))),
         (Check::TwinName, old(), chart("2", "", taken)),
+        (Check::RenderedOnce, old(), chart("2", "", twin)),
         case(Check::SelectorUnchanged, both("", scaler, scaler)),
         (Check::StablePodsKept, labelled(old()), new()),
     ]
