@@ -124,6 +124,9 @@ fn no_users(census: &Census, format: Option<LogFormat>) -> Error {
         Some(LogFormat::Envoy | LogFormat::Istio | LogFormat::Alb) => {
             "its default fields are no cookie and no user: `--key client`, or `--key quoted:N` for a field of your own"
         }
+        Some(LogFormat::Json) => {
+            "members with other names than those of Envoy, nginx, Traefik, Caddy and Google Cloud are not known: `jq -r .NAME FILE | canary-ctl simulate …` without `--log`"
+        }
         _ => "check the input, and `--key` where it is a log",
     };
     Error::usage(

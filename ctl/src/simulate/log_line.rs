@@ -3,9 +3,10 @@
 //! # Source
 //! Apache `mod_log_config` and nginx `ngx_http_log_module` (common, combined); Envoy "Access logging" (default format string); Istio
 //! `meshConfig.accessLogFormat` (its default); HAProxy configuration manual §8.2.3 (HTTP log format); AWS "Access logs for your Application
-//! Load Balancer". JSON has no standard: the names are those that Envoy, Istio, nginx, Caddy and Traefik are configured with.
+//! Load Balancer". JSON has no standard: the names are those that Envoy, Istio and nginx are configured with, and those of Traefik, Caddy
+//! (`caddyhttp.LoggableHTTPRequest`) and Google Cloud's load balancers (`LogEntry.httpRequest`).
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// The format of a line.
@@ -25,8 +26,8 @@ pub enum LogFormat {
     Alb,
 }
 
-/// Members of JSON logs with the client's address, the first that is there.
-const JSON_CLIENTS: [&str; 9] = [
+/// Members of JSON logs with the client's address, the first that is there. Those within another one have its name before a slash.
+const JSON_CLIENTS: [&str; 12] = [
     "x_forwarded_for",
     "client_ip",
     "clientip",
@@ -36,9 +37,14 @@ const JSON_CLIENTS: [&str; 9] = [
     "remote_addr",
     "downstream_remote_address",
     "downstream_direct_remote_address",
+    "request/client_ip",
+    "request/remote_ip",
+    "httpRequest/remoteIp",
 ];
 /// Those with the authenticated user.
 const JSON_USERS: [&str; 4] = ["user", "remote_user", "user_id", "ClientUsername"];
+/// That with the cookies of Caddy, a list: `REDACTED` unless it is configured to log them.
+const JSON_COOKIES: &str = "/request/headers/Cookie";
 
 impl LogFormat {
     /// The format of a line; `None` for one that is of none.
@@ -81,7 +87,7 @@ pub(super) fn client(line: &[u8]) -> Option<Cow<'_, [u8]>> {
         LogFormat::Common => words(line).next().map(Cow::Borrowed),
         LogFormat::Envoy => quoted(line).nth(1).map(first_of_list),
         LogFormat::Istio => quoted(line).nth(2).map(first_of_list),
-        LogFormat::Json => member(&object(line)?, &JSON_CLIENTS),
+        LogFormat::Json => member(object(line)?, &JSON_CLIENTS),
         LogFormat::HaProxy => haproxy(line).map(without_port),
         LogFormat::Alb => words(line).nth(3).map(without_port),
     }
@@ -91,7 +97,7 @@ pub(super) fn client(line: &[u8]) -> Option<Cow<'_, [u8]>> {
 pub(super) fn user(line: &[u8]) -> Option<Cow<'_, [u8]>> {
     match LogFormat::of(line)? {
         LogFormat::Common => words(line.trim_ascii()).nth(2).map(Cow::Borrowed),
-        LogFormat::Json => member(&object(line)?, &JSON_USERS),
+        LogFormat::Json => member(object(line)?, &JSON_USERS),
         _ => None,
     }
 }
@@ -100,12 +106,15 @@ pub(super) fn user(line: &[u8]) -> Option<Cow<'_, [u8]>> {
 pub(super) fn cookie_texts(line: &[u8]) -> Vec<Cow<'_, [u8]>> {
     match LogFormat::of(line) {
         Some(LogFormat::Json) => {
-            let members = object(line).into_iter().flatten();
-            let cookies = members.filter(|(name, _)| {
+            let object = object(line).unwrap_or_default();
+            let is_cookies = |name: &str| {
                 let name = name.to_ascii_lowercase();
-                name.ends_with("cookie") && !name.contains("set")
-            });
-            cookies.filter_map(|(_, value)| Some(Cow::Owned(value.as_str()?.as_bytes().to_vec()))).collect()
+                (name.ends_with("cookie") || name.ends_with("cookies")) && !name.contains("set")
+            };
+            let members = object.as_object().into_iter().flatten().filter(|(name, _)| is_cookies(name));
+            let listed = object.pointer(JSON_COOKIES).and_then(Value::as_array).into_iter().flatten();
+            let texts = members.map(|(_, value)| value).chain(listed).filter_map(Value::as_str);
+            texts.map(|text| Cow::Owned(text.as_bytes().to_vec())).collect()
         }
         Some(LogFormat::HaProxy) => {
             let end = memchr::memchr(b'"', line).unwrap_or(line.len());
@@ -117,12 +126,16 @@ pub(super) fn cookie_texts(line: &[u8]) -> Vec<Cow<'_, [u8]>> {
     }
 }
 
-fn object(line: &[u8]) -> Option<Map<String, Value>> {
+fn object(line: &[u8]) -> Option<Value> {
     serde_json::from_slice(line.trim_ascii()).ok()
 }
 
-fn member<'l>(object: &Map<String, Value>, names: &[&str]) -> Option<Cow<'l, [u8]>> {
-    let found = names.iter().find_map(|name| object.get(*name)?.as_str().filter(|text| !text.is_empty()))?;
+fn member<'l>(object: Value, names: &[&str]) -> Option<Cow<'l, [u8]>> {
+    let text = |name: &&str| {
+        let found = object.pointer(&format!("/{name}"))?.as_str();
+        found.filter(|text| !text.is_empty() && *text != "-")
+    };
+    let found = names.iter().find_map(text)?;
     let first = first_of_list(found.as_bytes()).into_owned();
     Some(Cow::Owned(without_port(&first).into_owned()))
 }
@@ -228,7 +241,7 @@ mod tests {
     use super::*;
 
     /// One line of each format, with what `client`, `user` and `cookie:JSESSIONID` are in it.
-    const LINES: [(&str, Option<LogFormat>, [&str; 3]); 24] = [
+    const LINES: [(&str, Option<LogFormat>, [&str; 3]); 36] = [
         (
             r#"203.0.113.9 - alice [21/Nov/2026:10:00:00 +0000] "GET /cart;JSESSIONID=no HTTP/1.1" 200 512 "-" "Mozilla/5.0" "a=b; JSESSIONID=s1""#,
             Some(LogFormat::Common),
@@ -275,6 +288,73 @@ mod tests {
             ["2001:db8::1", "alice", "s1"],
         ),
         (r#"{"msg":"started"}"#, Some(LogFormat::Json), ["", "", ""]),
+        // Traefik, in JSON and in its common format.
+        (
+            r#"{"ClientAddr":"203.0.113.9:41000","ClientHost":"203.0.113.9","ClientPort":"41000","ClientUsername":"-","DownstreamStatus":200,"RequestMethod":"GET","RequestPath":"/cart;JSESSIONID=no","request_Cookie":"JSESSIONID=s1","downstream_Set-Cookie":"JSESSIONID=s2"}"#,
+            Some(LogFormat::Json),
+            ["203.0.113.9", "", "s1"],
+        ),
+        (
+            r#"203.0.113.9 - - [21/Nov/2026:10:00:00 +0000] "GET /cart HTTP/1.1" 200 5 "-" "-" 17 "shop@docker" "http://10.1.1.7:8080" 12ms"#,
+            Some(LogFormat::Common),
+            ["203.0.113.9", "", ""],
+        ),
+        // Caddy, with cookies and as it is configured by default; what is no request.
+        (
+            r#"{"level":"info","ts":1764151200.5,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"10.0.0.1","remote_port":"41342","client_ip":"203.0.113.9","proto":"HTTP/2.0","method":"GET","host":"shop.example.com","uri":"/cart;JSESSIONID=no","headers":{"User-Agent":["curl/8"],"Cookie":["lang=de; JSESSIONID=s1"]}},"bytes_read":0,"user_id":"alice","duration":0.01,"size":10900,"status":200,"resp_headers":{"Set-Cookie":["JSESSIONID=s2"]}}"#,
+            Some(LogFormat::Json),
+            ["203.0.113.9", "alice", "s1"],
+        ),
+        (
+            r#"{"logger":"http.log.access","request":{"remote_ip":"203.0.113.9","headers":{"Cookie":["REDACTED"]}},"user_id":""}"#,
+            Some(LogFormat::Json),
+            ["203.0.113.9", "", ""],
+        ),
+        (
+            r#"{"level":"info","logger":"tls.obtain","msg":"certificate obtained","identifier":"shop.example.com"}"#,
+            Some(LogFormat::Json),
+            ["", "", ""],
+        ),
+        // HAProxy's `option httplog` without syslog, with a request that it has refused.
+        (
+            r#"203.0.113.9:51234 [26/Nov/2026:10:00:00.123] fe fe/<NOSRV> -1/-1/-1/-1/0 400 0 - - PR-- 1/1/0/0/0 0/0 "<BADREQ>""#,
+            Some(LogFormat::HaProxy),
+            ["203.0.113.9", "", ""],
+        ),
+        // nginx with names of its owner's: what is known counts, and an address that is not there is no client.
+        (
+            r#"{"time":"26/Nov/2026:10:00:00 +0000","ip":"203.0.113.9","uid":"alice","req":"GET /cart;JSESSIONID=no HTTP/1.1","cookies":"JSESSIONID=s1"}"#,
+            Some(LogFormat::Json),
+            ["", "", "s1"],
+        ),
+        (
+            r#"{"x_forwarded_for":"-","remote_addr":"203.0.113.9","remote_user":"-","http_cookie":"-"}"#,
+            Some(LogFormat::Json),
+            ["203.0.113.9", "", ""],
+        ),
+        // A load balancer of Google Cloud.
+        (
+            r#"{"httpRequest":{"requestMethod":"GET","requestUrl":"https://shop.example.com/cart;JSESSIONID=no","status":200,"remoteIp":"203.0.113.9","userAgent":"curl; JSESSIONID=no"},"resource":{"type":"http_load_balancer"},"jsonPayload":{"statusDetails":"response_sent_by_backend"}}"#,
+            Some(LogFormat::Json),
+            ["203.0.113.9", "", ""],
+        ),
+        // A line that Docker has wrapped, and one that containerd has.
+        (
+            r#"{"log":"203.0.113.9 - - [21/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "JSESSIONID=s1"","stream":"stdout"}"#,
+            Some(LogFormat::Json),
+            ["", "", ""],
+        ),
+        (
+            r#"2026-11-26T10:00:00.1Z stdout F 203.0.113.9 - - [21/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5"#,
+            None,
+            ["", "", ""],
+        ),
+        // CloudFront, and W3C of IIS.
+        (
+            "2026-11-26\t10:00:00\tFRA2\t2390\t203.0.113.9\tGET\td1.cloudfront.net\t/cart\t200",
+            None,
+            ["", "", ""],
+        ),
         (
             r#"Nov 26 10:00:00 lb haproxy[123]: 203.0.113.9:51234 [26/Nov/2026:10:00:00.123] fe~ be/s1 0/0/1/12/13 200 512 JSESSIONID=s1 - ---- 1/1/0/0/0 0/0 {shop.example.com} "GET /cart;JSESSIONID=no HTTP/1.1""#,
             Some(LogFormat::HaProxy),
