@@ -9,7 +9,7 @@
 
 use canary_release::file::load;
 use canary_release::preflight::{
-    Alternative, Exposure, GatewayObservation, PreflightCheck, exposure_failures,
+    Alternative, Exposure, GatewayObservation, OtherGateway, PreflightCheck, exposure_failures,
 };
 use canary_release::spec::{Release, Routes};
 use serde_json::{Value, json};
@@ -58,7 +58,8 @@ fn taken(release: &Release, routes: Option<Routes>, servers: &[Value], objects: 
     let pods = vec![gateway.pods.labels.clone()];
     let object = json!({"spec": {"selector": gateway.pods.labels, "servers": servers}});
     let observed = GatewayObservation { gateway, object: Some(object), is_gateway_api: false, pods };
-    let exposure = Exposure { gateways: vec![observed], routes, route_objects: objects.to_vec() };
+    let exposure =
+        Exposure { gateways: vec![observed], routes, route_objects: objects.to_vec(), ..Exposure::default() };
     let failures = exposure_failures(release, &exposure).into_iter();
     let failures = failures.filter(|failed| failed.check == PreflightCheck::HostTaken);
     failures
@@ -212,6 +213,144 @@ fn inside_the_mesh_ours_take_the_name_of_the_service_from_a_wildcard_of_callers_
     ] {
         assert_eq!(taken(&release, Some(Routes::Managed), &[https(&["*"])], &objects), expected, "{what}");
     }
+}
+
+/// A Gateway of others beside that of the release, at these labels.
+fn beside(object: Value, namespace: Option<&str>, labels: &Value) -> OtherGateway {
+    let selector = serde_json::from_value(labels.clone()).unwrap();
+    OtherGateway { name: "web/edge".to_owned(), object, namespace: namespace.map(str::to_owned), selector }
+}
+
+/// An `HTTPRoute` in `web` with these fields.
+fn http_route(hostnames: &[&str], path: &str, parent: &Value) -> Value {
+    json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
+        "metadata": {"namespace": "web", "name": "site", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"hostnames": hostnames, "parentRefs": [parent], "rules": [
+            {"matches": [{"path": {"type": "PathPrefix", "value": path}}], "backendRefs": [{"name": "web", "port": 80}]}]}})
+}
+
+/// The parts of a case in which an `HTTPRoute` is at a Gateway of the same pods.
+struct Beside {
+    hostnames: Vec<&'static str>,
+    path: &'static str,
+    parent: Value,
+    listener: Value,
+    /// The creation of its Gateway; that of the release is of June.
+    created: &'static str,
+    labels: Value,
+    namespace: &'static str,
+}
+
+impl Beside {
+    fn taken(&self, release: &Release, routes: Routes) -> Vec<String> {
+        let gateway = release.gateways[0].clone();
+        let pods = vec![gateway.pods.labels.clone()];
+        let server = json!({"port": {"number": 80, "protocol": "HTTP"}, "hosts": ["*"]});
+        let own =
+            json!({"metadata": {"creationTimestamp": "2026-06-01T00:00:00Z"}, "spec": {"servers": [server]}});
+        let observed = GatewayObservation { gateway, object: Some(own), is_gateway_api: false, pods };
+        let other = json!({"metadata": {"namespace": "istio-ingress", "name": "edge", "creationTimestamp": self.created},
+            "spec": {"listeners": [self.listener]}});
+        let exposure = Exposure {
+            gateways: vec![observed],
+            routes: Some(routes),
+            http_routes: vec![http_route(&self.hostnames, self.path, &self.parent)],
+            other_gateways: vec![beside(other, Some(self.namespace), &self.labels)],
+            ..Exposure::default()
+        };
+        let failures = exposure_failures(release, &exposure).into_iter();
+        failures
+            .filter(|failed| failed.check == PreflightCheck::HostTaken)
+            .map(|failed| failed.to_string())
+            .collect()
+    }
+}
+
+#[test]
+fn ours_take_requests_from_http_routes_at_a_gateway_of_the_same_pods_and_port() {
+    const OLDER: &str = "2026-01-01T00:00:00Z";
+    const YOUNGER: &str = "2026-09-01T00:00:00Z";
+    let release = release(&["shop.example.com"]);
+    let all = json!({"namespaces": {"from": "All"}});
+    let labels = release.gateways[0].pods.labels.clone();
+    let case = || Beside {
+        hostnames: vec!["shop.example.com"],
+        path: "/",
+        parent: json!({"namespace": "istio-ingress", "name": "edge"}),
+        listener: json!({"name": "http", "port": 80, "protocol": "HTTP", "allowedRoutes": all}),
+        created: YOUNGER,
+        labels: json!(labels),
+        namespace: "istio-ingress",
+    };
+    let with = |field: &str, value: Value| {
+        let mut listener = case().listener;
+        listener[field] = value;
+        Beside { listener, ..case() }
+    };
+    let section = |name: &str| json!({"namespace": "istio-ingress", "name": "edge", "sectionName": name});
+    let mut wrong = Vec::new();
+    for (what, case, is_taken) in [
+        ("the same host", case(), true),
+        (
+            "of an older Gateway: what takes everything comes after our header",
+            Beside { created: OLDER, ..case() },
+            true,
+        ),
+        ("a path, of a younger Gateway: ours come first", Beside { path: "/api", ..case() }, true),
+        (
+            "a path, of an older Gateway: theirs come first",
+            Beside { path: "/api", created: OLDER, ..case() },
+            false,
+        ),
+        ("a wildcard", Beside { hostnames: vec!["*.example.com"], ..case() }, true),
+        ("every host", Beside { hostnames: vec![], ..case() }, true),
+        ("another host", Beside { hostnames: vec!["blog.example.com"], ..case() }, false),
+        ("a listener of the host", with("hostname", json!("shop.example.com")), true),
+        ("a listener of another host", with("hostname", json!("blog.example.com")), false),
+        ("its listener by name", Beside { parent: section("http"), ..case() }, true),
+        ("another listener by name", Beside { parent: section("https"), ..case() }, false),
+        ("another port", with("port", json!(8080)), false),
+        ("TLS, which has hosts of its own", with("protocol", json!("HTTPS")), false),
+        ("routes of the Gateway's namespace alone", with("allowedRoutes", Value::Null), false),
+        (
+            "routes of selected namespaces",
+            with("allowedRoutes", json!({"namespaces": {"from": "Selector"}})),
+            true,
+        ),
+        ("no routes", with("allowedRoutes", json!({"namespaces": {"from": "None"}})), false),
+        ("another Gateway", Beside { parent: json!({"namespace": "web", "name": "edge"}), ..case() }, false),
+        (
+            "other pods",
+            Beside { labels: json!({"gateway.networking.k8s.io/gateway-name": "edge"}), ..case() },
+            false,
+        ),
+        ("pods of another namespace", Beside { namespace: "web", ..case() }, false),
+        (
+            "inside the mesh, for the Service",
+            Beside {
+                parent: json!({"kind": "Service", "group": "", "namespace": "shop", "name": "shop"}),
+                ..case()
+            },
+            true,
+        ),
+        (
+            "inside the mesh, for another",
+            Beside { parent: json!({"kind": "Service", "group": "", "name": "shop"}), ..case() },
+            false,
+        ),
+    ] {
+        for (routes, is_taken) in [(Routes::Managed, is_taken), (Routes::External, false)] {
+            let found = case.taken(&release, routes);
+            if found.len() != usize::from(is_taken) {
+                wrong.push(format!("{what}: {found:?}"));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+    let found = case().taken(&release, Routes::Managed);
+    let expected = "expected no other routes for host `shop.example.com` at Gateway `istio-ingress/shop`, found those of HTTPRoute web/site at \
+                    another Gateway of the same pods and port: ours would take its requests";
+    assert_eq!(found, [expected]);
 }
 
 #[test]

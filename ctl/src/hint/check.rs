@@ -6,7 +6,7 @@ use super::status::{NO_ENVOY, unreadable};
 use canary_release::preflight::{
     Alternative, CheckFailed, DefaultRoute, NarrowSelector, PreflightCheck, UnroutedCalls,
 };
-use canary_release::routing::{Bypass, Gap, TakenHost};
+use canary_release::routing::{Bypass, Gap, HTTP_ROUTE_KIND, TakenHost};
 use canary_release::spec::Routes;
 use std::collections::BTreeMap;
 
@@ -158,11 +158,21 @@ fn terminates(host: &str) -> String {
 
 /// The way to keep routes of others for a host: Istio merges those of one name at a gateway, and none inside the mesh.
 fn shares(taken: &TakenHost) -> String {
-    let TakenHost { host, gateway, object, .. } = taken;
-    let (host, object) = (shown(host), shown(&object.to_string()).into_owned());
-    if gateway == "mesh" {
+    let TakenHost { host, gateway, object, wildcard } = taken;
+    let (is_inside, is_route) = (gateway == "mesh", object.kind == HTTP_ROUTE_KIND);
+    if !is_inside && (is_route || host == wildcard) {
         return format!(
-            "set `routes: external`, and put the routes that `canary-ctl generate routes` prints into {object}"
+            "bind the routes of {} for `{}` to Gateway `{}` in a VirtualService that is older than ours, or set `routes: external`",
+            shown(&object.to_string()),
+            shown(host),
+            shown(gateway)
+        );
+    }
+    let (host, object) = (shown(host), shown(&object.to_string()).into_owned());
+    if is_inside {
+        let kind = if is_route { " --gateway-api" } else { "" };
+        return format!(
+            "set `routes: external`, and put the routes that `canary-ctl generate routes{kind}` prints into {object}"
         );
     }
     format!(

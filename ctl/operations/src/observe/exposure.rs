@@ -6,11 +6,14 @@ use crate::{Cluster, Error};
 use canary_release::object::Reference;
 use canary_release::plan::{Plan, PlanNote, default_routes};
 use canary_release::preflight::{
-    Exposure, GatewayObservation, PodLabels, PreflightCheck, check_exposure, exposure_failures,
+    Exposure, GatewayObservation, OtherGateway, PodLabels, PreflightCheck, check_exposure, exposure_failures,
 };
-use canary_release::routing::{GATEWAY_API, ROUTE_KIND};
+use canary_release::routing::{
+    GATEWAY_API, GATEWAY_NAME_LABEL, GatewayServer, HostBinding, ROUTE_KIND, gateways_for,
+    http_route_bindings, is_ours,
+};
 use canary_release::spec::{Gateway, Release, Routes};
-use futures_util::future::try_join_all;
+use futures_util::future::{join_all, try_join_all};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,14 +40,58 @@ impl Cluster {
         let gateways = try_join_all(release.gateways.iter().map(|gateway| self.observe_gateway(gateway)));
         let (gateways, route_objects) = tokio::try_join!(gateways, self.route_objects(release))?;
         let routes = routes.or(release.routes).or_else(|| written_by(release, &route_objects));
-        Ok(Exposure { gateways, routes, route_objects })
+        // Where all routes are their owners', none of ours takes requests from them.
+        let is_ours = matches!(routes, Some(Routes::Managed | Routes::Inject));
+        let http_routes = if is_ours {
+            self.client.http_routes_everywhere(&namespaces(release)).await?
+        } else {
+            Vec::new()
+        };
+        let mut exposure =
+            Exposure { gateways, routes, route_objects, http_routes, other_gateways: Vec::new() };
+        if is_ours {
+            exposure.other_gateways = self.other_gateways(release, &exposure).await;
+        }
+        Ok(exposure)
+    }
+
+    /// The Gateways of others to which routes for a host of the release are bound. Without the right to read one, there is none.
+    async fn other_gateways(&self, release: &Release, exposure: &Exposure) -> Vec<OtherGateway> {
+        let mut bindings: Vec<HostBinding> =
+            exposure.route_objects.iter().filter_map(HostBinding::of).collect();
+        bindings.extend(exposure.http_routes.iter().flat_map(http_route_bindings));
+        let is_own = |gateway: &Reference| {
+            gateway.api_version == ISTIO
+                && release.gateways.iter().any(|own| own.name.to_string() == full_name(gateway))
+        };
+        let others = gateways_for(&release.hosts, &bindings).into_iter().filter(|gateway| !is_own(gateway));
+        let found = join_all(others.map(|gateway| self.other_gateway(gateway))).await;
+        found.into_iter().flatten().collect()
+    }
+
+    async fn other_gateway(&self, gateway: Reference) -> Option<OtherGateway> {
+        let object = self.client.get(&gateway).await.ok().flatten()?;
+        let name = full_name(&gateway);
+        if gateway.api_version == ISTIO {
+            let selector = selector(&object);
+            return Some(OtherGateway { name, object, namespace: None, selector });
+        }
+        let address = |one: &Value| {
+            let text = |field: &str| one.get(field).and_then(Value::as_str);
+            let host = text("value").filter(|_| text("type") == Some("Hostname"))?;
+            Some(host.split('.').next().unwrap_or(host).to_owned())
+        };
+        let addresses = object.pointer("/spec/addresses").and_then(Value::as_array).into_iter().flatten();
+        let selector = match addresses.filter_map(address).next() {
+            Some(service) => self.client.service_selector(&gateway.namespace, &service).await.ok()?,
+            None => PodLabels::from([(GATEWAY_NAME_LABEL.to_owned(), gateway.name.clone())]),
+        };
+        Some(OtherGateway { name, object, namespace: Some(gateway.namespace), selector })
     }
 
     /// The route objects of all namespaces or, without the right to list them, of the release's and its gateways'.
     async fn route_objects(&self, release: &Release) -> Result<Vec<Value>, Error> {
-        let mut namespaces = BTreeSet::from([release.name.namespace.to_string()]);
-        namespaces.extend(release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()));
-        self.client.list_istio_everywhere(ROUTE_KIND, &namespaces).await
+        self.client.list_istio_everywhere(ROUTE_KIND, &namespaces(release)).await
     }
 
     /// Refuses a release that users cannot reach as its file says.
@@ -72,6 +119,27 @@ impl Cluster {
         }
         let exposure = self.exposure(release, Some(routes)).await?;
         Ok(exposure_failures(release, &exposure).into_iter().map(PlanNote::CheckFails).collect())
+    }
+
+    /// The servers of the Gateways of a release, if a route object of others is bound to one of them for a host of the release; none
+    /// without the right to read them.
+    pub(crate) async fn contested_servers(
+        &self,
+        release: &Release,
+        route_objects: &[Value],
+    ) -> Vec<GatewayServer> {
+        let others = route_objects.iter().filter(|body| !is_ours(body)).filter_map(HostBinding::of);
+        let bound = gateways_for(&release.hosts, &others.collect::<Vec<_>>());
+        let of = async |gateway: &Gateway| {
+            let name = &gateway.name;
+            let reference = Reference::new(ISTIO, "Gateway", name.namespace.as_str(), name.name.as_str());
+            if !bound.contains(&reference) {
+                return Vec::new();
+            }
+            let object = self.client.get(&reference).await.ok().flatten();
+            GatewayServer::of_istio(&name.to_string(), &gateway.pods, object.as_ref())
+        };
+        join_all(release.gateways.iter().map(of)).await.into_iter().flatten().collect()
     }
 
     async fn observe_gateway(&self, gateway: &Gateway) -> Result<GatewayObservation, Error> {
@@ -105,6 +173,16 @@ impl Cluster {
             .filter_map(|pod| Some((pod.metadata.name?, pod.metadata.labels.unwrap_or_default())))
             .collect())
     }
+}
+
+fn full_name(object: &Reference) -> String {
+    format!("{}/{}", object.namespace, object.name)
+}
+
+/// The namespaces of a release and of its gateways' pods.
+fn namespaces(release: &Release) -> BTreeSet<String> {
+    let gateways = release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string());
+    gateways.chain([release.name.namespace.to_string()]).collect()
 }
 
 /// The writer of the routes of a release that is not deployed, if its file does not name one.

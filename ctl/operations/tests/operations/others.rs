@@ -96,6 +96,16 @@ fn http_route(namespace: &str, backend: &Value) -> Value {
         "metadata": {"namespace": namespace, "name": "site"}, "spec": {"rules": [{"backendRefs": [backend]}]}})
 }
 
+/// One to another Service, of the release's namespace, with this parent.
+fn attached(parent: &Value, fields: &Value) -> Value {
+    let mut route = http_route(SHOP, &json!({"name": "blog", "port": 80}));
+    route["spec"]["parentRefs"] = json!([parent]);
+    for (name, value) in fields.as_object().into_iter().flatten() {
+        route["spec"][name] = value.clone();
+    }
+    route
+}
+
 fn sidecar(name: &str, hosts: &Value) -> Value {
     istio("Sidecar", name, &json!({"egress": [{"hosts": hosts}]}))
 }
@@ -289,6 +299,16 @@ fn routes() -> Vec<Row> {
             "HTTPRoute to the Service",
             http_route(SHOP, &json!({"name": "shop", "port": 80})),
             Refused("routes-bypassed"),
+        ),
+        row(
+            "HTTPRoute of the Service's name inside the mesh to another Service",
+            attached(&json!({"kind": "Service", "group": "", "name": "shop"}), &json!({})),
+            Refused("host-taken"),
+        ),
+        row(
+            "HTTPRoute of our host at a Gateway that is not there",
+            attached(&json!({"name": "edge"}), &json!({"hostnames": ["shop.example.com"]})),
+            Fine,
         ),
         row("HTTPRoute to stable's Service", http_route(SHOP, &json!({"name": "shop-v1", "port": 80})), Fine),
     ]
@@ -516,5 +536,70 @@ fn without_the_right_to_list_services_the_own_one_is_read() {
             found.iter().any(|finding| matches!(finding, ClusterFinding::MissingRights { .. })),
             "{found:?}"
         );
+    });
+}
+
+/// A Gateway of the Gateway API at the release's pods, by a Service of theirs, and an `HTTPRoute` of the release's host.
+#[test]
+fn an_http_route_of_the_host_at_the_same_pods_is_found_as_a_route_object_of_istio_is() {
+    run(async {
+        let (api, release) = (shop(), release(&json!({"cookies": {"tls": true}})));
+        let mut state = api.state();
+        state.store.edit("Gateway", "gateway", |object| {
+            object["spec"]["servers"] = json!([server(80, "HTTP", "*.example.com", &Value::Null)]);
+        });
+        let mut service = service("ingress", &json!({"selector": {"istio": "gateway"}}));
+        service["metadata"]["namespace"] = json!(INGRESS);
+        state.create(&service);
+        let listener = json!({"name": "web", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}});
+        let edge = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"namespace": INGRESS, "name": "edge"},
+            "spec": {"gatewayClassName": "istio", "listeners": [listener],
+                "addresses": [{"type": "Hostname", "value": "ingress.ingress.svc.cluster.local"}]}});
+        state.create(&edge);
+        state.create(&attached(
+            &json!({"namespace": INGRESS, "name": "edge"}),
+            &json!({"hostnames": ["shop.example.com"]}),
+        ));
+        drop(state);
+        let cluster = api.cluster().await;
+        let is_it =
+            |text: &str| text.contains("those of HTTPRoute shop/site at another Gateway of the same pods");
+        let found = found(&cluster, &release).await;
+        assert!(found.iter().any(|finding| is_it(&finding.to_string())), "{found:?}");
+        let refused = apply(&cluster, &release).await;
+        assert!(
+            matches!(&refused, Err(Error::Preflight(failed)) if is_it(&failed.to_string())),
+            "{refused:?}"
+        );
+        let plan = cluster.plan(&release).await.unwrap();
+        assert!(plan.notes.iter().any(|note| is_it(&note.to_string())), "{:?}", plan.notes);
+        // At pods of its own it is no matter of ours.
+        api.state()
+            .store
+            .edit("Service", "ingress", |service| service["spec"]["selector"] = json!({"istio": "edge"}));
+        apply(&cluster, &release).await.unwrap();
+    });
+}
+
+/// `host-taken` looks at what the proxies are sent: an object that no server binds, or that is not exported, neither blocks nor counts.
+#[test]
+fn an_older_object_that_no_proxy_of_the_release_is_sent_blocks_nothing() {
+    run(async {
+        let catch_all = json!({"host": "blog"});
+        for (what, hosts, export_to) in [
+            ("a server for the release's namespace", "shop/*.example.com", json!(["*"])),
+            ("exported to its own namespace", "*.example.com", json!(["."])),
+        ] {
+            let (api, release) = (shop(), release(&Value::Null));
+            api.state()
+                .store
+                .edit("Gateway", "gateway", |object| object["spec"]["servers"][0]["hosts"] = json!([hosts]));
+            let mut older = route("web/old", &json!(["shop.example.com"]), "ingress/gateway", &catch_all);
+            older["metadata"]["creationTimestamp"] = json!("2020-01-01T00:00:00Z");
+            older["spec"]["exportTo"] = export_to;
+            api.state().create(&older);
+            let applied = apply(&api.cluster().await, &release).await.unwrap();
+            assert!(applied.plan.notes.is_empty(), "{what}: {:?}", applied.plan.notes);
+        }
     });
 }

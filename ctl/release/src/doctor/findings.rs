@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFinding> {
     let mut found = Vec::new();
     if let Some(service) = &examination.service {
-        found.extend(of_service(release, service));
+        found.extend(service_findings(release, service));
     }
     if let Some(exposure) = &examination.exposure {
         found.extend(exposure_failures(release, exposure).into_iter().map(ClusterFinding::CheckFails));
@@ -62,7 +62,8 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
     found
 }
 
-fn of_service(release: &Release, service: &ServiceExamination) -> Vec<ClusterFinding> {
+/// What is wrong with a release's Service and its pods.
+pub fn service_findings(release: &Release, service: &ServiceExamination) -> Vec<ClusterFinding> {
     let name = release.service.name.to_string();
     let Some(ports) = &service.ports else {
         return vec![ClusterFinding::NoService { namespace: release.name.namespace.to_string(), name }];

@@ -61,8 +61,7 @@ fn healthy() -> Examination {
         }),
         exposure: Some(Exposure {
             gateways: release.gateways.iter().map(observed).collect(),
-            routes: None,
-            route_objects: Vec::new(),
+            ..Exposure::default()
         }),
         failed_checks: Vec::new(),
         routes: Routes::Managed,

@@ -15,4 +15,4 @@ mod findings;
 pub use control_plane::{ControlPlane, Istiod};
 pub use examination::{Area, Examination, KeyState, ProxyExamination, Refusal, ServiceExamination};
 pub use finding::{ClusterFinding, Severity};
-pub use findings::findings;
+pub use findings::{findings, service_findings};

@@ -4,7 +4,7 @@ use super::ReleaseInstance;
 use super::destination_rule::object_name;
 use crate::manifest::Error;
 use crate::object::Reference;
-use crate::routing::{HostBinding, MESH, ROUTE_KIND, covers_mesh};
+use crate::routing::{HostBinding, MESH, ROUTE_KIND, RouteStart, covers_mesh};
 use crate::spec::{Release, Routes, version_subset};
 use crate::yaml::{EditError, Template, block};
 use assignment::contract::{HeaderNames, Position};
@@ -44,12 +44,14 @@ pub fn route_bindings(release: &Release, routes: Routes, theirs: &[Value]) -> Ve
 fn at_gateways(release: &Release) -> Option<HostBinding> {
     let gateways: Vec<String> = release.gateways.iter().map(|gateway| gateway.name.to_string()).collect();
     let object = reference(release, &object_name(release));
-    (!gateways.is_empty()).then(|| HostBinding::new(object, release.hosts.clone(), gateways))
+    let starts = release.paths.iter().map(|path| RouteStart::below(path)).collect();
+    (!gateways.is_empty()).then(|| HostBinding::new(object, release.hosts.clone(), gateways, starts))
 }
 
 fn inside_the_mesh(release: &Release) -> HostBinding {
     let object = reference(release, &format!("{}-mesh", object_name(release)));
-    HostBinding::new(object, vec![release.service_host().fqdn()], vec![MESH.to_owned()])
+    let hosts = vec![release.service_host().fqdn()];
+    HostBinding::new(object, hosts, vec![MESH.to_owned()], vec![RouteStart::below("/")])
 }
 
 fn reference(release: &Release, name: &str) -> Reference {

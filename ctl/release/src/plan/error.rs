@@ -78,7 +78,7 @@ pub enum Error {
         /// Theirs.
         by: String,
         /// The reason for which the other object comes first.
-        why: &'static str,
+        why: String,
     },
     /// An object to edit is a tool's.
     #[error("cannot edit {object}: it belongs to {owner}")]

@@ -27,6 +27,23 @@ pub struct Exposure {
     pub routes: Option<Routes>,
     /// The route objects that may be read, ours included.
     pub route_objects: Vec<Value>,
+    /// The `HTTPRoute`s that may be read.
+    pub http_routes: Vec<Value>,
+    /// The Gateways of others for a host of the release.
+    pub other_gateways: Vec<OtherGateway>,
+}
+
+/// A Gateway of others.
+#[derive(Clone, Debug)]
+pub struct OtherGateway {
+    /// `namespace/name`.
+    pub name: String,
+    /// The object.
+    pub object: Value,
+    /// The namespace of its pods, if it is one of the Gateway API; one of Istio selects pods of every namespace.
+    pub namespace: Option<String>,
+    /// The labels of its pods.
+    pub selector: PodLabels,
 }
 
 /// The observation of a gateway.
@@ -216,7 +233,7 @@ fn own_selector(observed: &GatewayObservation) -> Option<PodLabels> {
     Some(labels.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect())
 }
 
-fn fits(selector: &PodLabels, labels: &PodLabels) -> bool {
+pub(super) fn fits(selector: &PodLabels, labels: &PodLabels) -> bool {
     selector.iter().all(|(name, value)| labels.get(name) == Some(value))
 }
 

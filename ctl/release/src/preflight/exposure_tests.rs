@@ -36,7 +36,7 @@ fn exposed(release: &Release, servers: &[Value], pods: &[PodLabels]) -> Exposure
     let gateway = release.gateways[0].clone();
     let observed =
         GatewayObservation { gateway, object: Some(object), is_gateway_api: false, pods: pods.to_vec() };
-    Exposure { gateways: vec![observed], routes: None, route_objects: Vec::new() }
+    Exposure { gateways: vec![observed], ..Exposure::default() }
 }
 
 fn found(release: &Release, exposure: &Exposure) -> Vec<(PreflightCheck, String)> {

@@ -28,7 +28,9 @@ pub use checks::{
     CheckFailed, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
 };
 pub use default_route::DefaultRoute;
-pub use exposure::{Exposure, GatewayObservation, PodLabels, check_exposure, exposure_failures};
+pub use exposure::{
+    Exposure, GatewayObservation, OtherGateway, PodLabels, check_exposure, exposure_failures,
+};
 pub use narrow_selector::NarrowSelector;
 pub(crate) use wasm_runtime::istio_release;
 pub use wasm_runtime::{ProxyRuntime, WasmRuntime, check_wasm_runtime, istio_tag};

@@ -8,7 +8,9 @@
 //! `buildGatewayHTTPRouteConfig`, `initVirtualServices`, `computeWildcardHostVirtualServiceIndex` and `host.Names.Intersection` in
 //! istiod; Envoy, [`VirtualHost.domains`](https://www.envoyproxy.io/docs/envoy/latest/api-v3/config/route/v3/route_components.proto).
 
-use super::texts;
+use super::gateway_api::is_http_route;
+use super::gateway_server::GatewayServer;
+use super::{http, texts, virtual_service_routes};
 use crate::object::Reference;
 use crate::spec::resolve;
 use serde_json::Value;
@@ -28,20 +30,17 @@ pub struct HostBinding {
     pub gateways: Vec<String>,
     /// The namespaces whose proxies are sent it: names, `.` and `*`. An empty list means all.
     export_to: Vec<String>,
-    created: Option<String>,
+    pub(super) created: Option<String>,
+    routes: Vec<RouteStart>,
 }
 
-/// The proxies of a gateway, and the hosts of one of its servers.
+/// The paths of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GatewayServer {
-    /// The Gateway as `namespace/name`.
-    pub gateway: String,
-    /// The namespace of its pods.
-    pub namespace: String,
-    /// Hosts, or `namespace/host` for route objects of one namespace.
-    pub hosts: Vec<String>,
-    /// Its port, if it speaks TLS: a connection goes to the server of that port that names its host most exactly.
-    pub tls_port: Option<u64>,
+pub(crate) struct RouteStart {
+    /// Their beginning; `None` for a regular expression.
+    pub(super) prefix: Option<String>,
+    /// Whether it takes everything, and so is tried after all others.
+    pub(super) is_catch_all: bool,
 }
 
 /// A host that a route object of another owner would lose to one of ours.
@@ -59,12 +58,17 @@ pub struct TakenHost {
 
 impl HostBinding {
     /// One of an object that everybody is sent, and that does not exist yet.
-    pub(crate) fn new(object: Reference, hosts: Vec<String>, gateways: Vec<String>) -> Self {
-        Self { object, hosts, gateways, export_to: Vec::new(), created: None }
+    pub(crate) fn new(
+        object: Reference,
+        hosts: Vec<String>,
+        gateways: Vec<String>,
+        routes: Vec<RouteStart>,
+    ) -> Self {
+        Self { object, hosts, gateways, export_to: Vec::new(), created: None, routes }
     }
 
     /// That of an object. One without hosts is a delegate: its routes are those of its root.
-    pub(crate) fn of(body: &Value) -> Option<Self> {
+    pub fn of(body: &Value) -> Option<Self> {
         let object = Reference::of(body).ok()?;
         let resolved = |host: &String| resolve(&host.to_ascii_lowercase(), &object.namespace);
         let hosts = texts(body, "hosts").iter().map(resolved).collect();
@@ -76,11 +80,18 @@ impl HostBinding {
             export_to: texts(body, "exportTo"),
             object,
             created,
+            routes: http(body).iter().flat_map(RouteStart::of).collect(),
         })
     }
 
+    /// Whether requests of another object's routes would be ours. `is_first`: ours are tried before those.
+    fn takes_from(&self, other: &Self, is_first: bool) -> bool {
+        let is_lost = |theirs: &RouteStart| self.routes.iter().any(|ours| theirs.is_lost_to(ours, is_first));
+        other.routes.iter().any(is_lost)
+    }
+
     /// Its rank among the objects that istiod sends to proxies of a namespace; `None` if it is not sent.
-    fn rank(&self, namespace: &str) -> Option<u8> {
+    pub(crate) fn rank(&self, namespace: &str) -> Option<u8> {
         let has = |name: &str| self.export_to.iter().any(|other| other == name);
         let is_own = self.object.namespace == namespace;
         if self.export_to.is_empty() || has("*") {
@@ -91,34 +102,34 @@ impl HostBinding {
             has(namespace).then_some(1)
         }
     }
-
-    fn virtual_hosts(&self, server: &GatewayServer) -> BTreeSet<String> {
-        let own = server.gateway.split('/').next().unwrap_or_default();
-        let hosts = server.hosts.iter().filter_map(|entry| {
-            let (namespace, host) = entry.split_once('/').unwrap_or(("*", entry));
-            let namespace = if namespace == "." { own } else { namespace };
-            (namespace == "*" || namespace == self.object.namespace).then(|| host.to_ascii_lowercase())
-        });
-        let common = |served: String| self.hosts.iter().filter_map(move |host| narrower(&served, host));
-        hosts.flat_map(common).collect()
-    }
 }
 
-impl GatewayServer {
-    /// Whether connections for a host go here and not to another server of the same port.
-    fn takes_connections(&self, host: &str, other: &Self) -> bool {
-        let is_beside =
-            self.tls_port.is_some() && (&self.gateway, self.tls_port) == (&other.gateway, other.tls_port);
-        is_beside && self.exactness(host) > other.exactness(host)
+impl RouteStart {
+    /// Those of a path and everything below it.
+    pub(crate) fn below(path: &str) -> Self {
+        Self { prefix: Some(path.to_owned()), is_catch_all: path == "/" }
     }
 
-    /// The exactness of its name for a host.
-    fn exactness(&self, host: &str) -> Option<(bool, usize)> {
-        let entries =
-            self.hosts.iter().map(|entry| entry.split_once('/').map_or(entry.as_str(), |(_, host)| host));
-        let entries = entries.map(str::to_ascii_lowercase);
-        let covering = entries.filter(|entry| narrower(entry, host).as_deref() == Some(host));
-        covering.map(|entry| (entry == host, entry.len())).max()
+    fn of(route: &Value) -> Vec<Self> {
+        if virtual_service_routes::is_catch_all(route) {
+            return vec![Self::below("/")];
+        }
+        let matches = route.get("match").and_then(Value::as_array).into_iter().flatten();
+        let start = |one: &Value| {
+            let uri = |kind: &str| one.pointer(&format!("/uri/{kind}")).and_then(Value::as_str);
+            let path = if one.get("uri").is_none() { Some("/") } else { uri("prefix").or(uri("exact")) };
+            Self { prefix: path.map(str::to_owned), is_catch_all: false }
+        };
+        matches.map(start).collect()
+    }
+
+    /// Whether all of its requests, as far as is known, would be ours. What takes everything comes last, and ours has the filter's header.
+    fn is_lost_to(&self, ours: &Self, is_first: bool) -> bool {
+        let is_below = match (&self.prefix, &ours.prefix) {
+            (Some(path), Some(ours)) => path.starts_with(ours.as_str()),
+            _ => true,
+        };
+        is_below && (is_first || self.is_catch_all)
     }
 }
 
@@ -130,16 +141,19 @@ pub fn is_sent_to(body: &Value, namespaces: &BTreeSet<String>) -> bool {
 
 /// The hosts that objects of others answer for today, and would not beside ours. `observed` are all route objects, ours as they are now
 /// included.
-pub fn taken_hosts(ours: &[HostBinding], observed: &[Value], servers: &[GatewayServer]) -> Vec<TakenHost> {
-    let observed: Vec<HostBinding> = observed.iter().filter_map(HostBinding::of).collect();
+pub fn taken_hosts(
+    ours: &[HostBinding],
+    observed: &[HostBinding],
+    servers: &[GatewayServer],
+) -> Vec<TakenHost> {
     let is_ours = |object: &Reference| ours.iter().any(|ours| ours.object == *object);
     let mut taken: Vec<TakenHost> = Vec::new();
     for ours in ours {
         let at_gateways = servers.iter().filter(|server| ours.gateways.contains(&server.gateway));
         let mut found: Vec<TakenHost> =
-            at_gateways.flat_map(|server| taken_at(ours, &observed, (server, servers))).collect();
+            at_gateways.flat_map(|server| taken_at(ours, observed, (server, servers))).collect();
         if ours.gateways.iter().any(|gateway| gateway == MESH) {
-            found.extend(taken_inside(ours, &observed));
+            found.extend(taken_inside(ours, observed));
         }
         for one in found {
             if !taken.contains(&one) && !is_ours(&one.object) {
@@ -155,22 +169,29 @@ fn taken_at(
     observed: &[HostBinding],
     (server, all): (&GatewayServer, &[GatewayServer]),
 ) -> Vec<TakenHost> {
-    let is_sent =
-        |one: &&HostBinding| one.gateways.contains(&server.gateway) && one.rank(&server.namespace).is_some();
-    let sent: Vec<(&HostBinding, BTreeSet<String>)> =
-        observed.iter().filter(is_sent).map(|one| (one, one.virtual_hosts(server))).collect();
-    let reached = |host: &String| !all.iter().any(|other| other.takes_connections(host, server));
-    let hosts = ours.virtual_hosts(server).into_iter().filter(reached);
-    hosts
-        .flat_map(|host| {
-            let all =
-                sent.iter().flat_map(|(one, hosts)| hosts.iter().map(move |host| (*one, host.as_str())));
-            of_wildcard(all, &host)
-                .into_iter()
-                .map(|(one, wildcard)| TakenHost::of(one, (&host, wildcard), &server.gateway))
-                .collect::<Vec<_>>()
-        })
-        .collect()
+    let beside = all.iter().filter(|other| other.shares_hosts(server));
+    let bound = beside.flat_map(|other| observed.iter().map(move |one| (other, one)));
+    let bound = bound.filter(|(other, one)| other.has(one));
+    let sent: Vec<(&GatewayServer, &HostBinding, BTreeSet<String>)> =
+        bound.map(|(other, one)| (other, one, other.virtual_hosts(one))).collect();
+    let is_reached = |host: &String| !all.iter().any(|other| other.takes_connections(host, server));
+    let mut taken = Vec::new();
+    for host in server.virtual_hosts(ours).into_iter().filter(is_reached) {
+        let names = sent.iter().flat_map(|(_, one, hosts)| hosts.iter().map(|host| (*one, host.as_str())));
+        let wildcards = of_wildcard(names, &host);
+        let has_host = sent.iter().filter(|(_, _, hosts)| hosts.contains(&host));
+        let is_there = has_host.clone().any(|(_, one, _)| one.object == ours.object);
+        // Those of one Gateway are merged in an order that the plan knows.
+        let elsewhere = has_host.filter(|(other, one, _)| {
+            !is_there
+                && !ours.gateways.contains(&other.gateway)
+                && ours.takes_from(one, server.age() < other.age())
+        });
+        let exact = elsewhere.map(|(_, one, _)| (*one, host.as_str()));
+        let found = wildcards.into_iter().chain(exact);
+        taken.extend(found.map(|(one, name)| TakenHost::of(one, (&host, name), &server.gateway)));
+    }
+    taken
 }
 
 /// Callers of one namespace are not sent what those of another are.
@@ -182,6 +203,11 @@ fn taken_inside(ours: &HostBinding, observed: &[HostBinding]) -> Vec<TakenHost> 
                 && one.hosts.iter().any(|other| narrower(other, host).as_ref() == Some(host))
         };
         let covering: Vec<&HostBinding> = observed.iter().filter(covers).collect();
+        let names_it = |one: &&&HostBinding| one.hosts.contains(host);
+        if !covering.iter().filter(names_it).any(|one| one.object == ours.object) {
+            let exact = covering.iter().filter(names_it).filter(|one| is_http_route(&one.object));
+            taken.extend(exact.map(|one| TakenHost::of(one, (host, host), MESH)));
+        }
         let exported = covering.iter().flat_map(|one| one.export_to.iter().map(String::as_str));
         let owners = covering.iter().map(|one| one.object.namespace.as_str());
         // The empty name represents every namespace that no object names.
@@ -220,7 +246,7 @@ impl TakenHost {
 }
 
 /// The gateways of a route object, each with its namespace.
-pub(crate) fn gateways(body: &Value, object: &Reference) -> Vec<String> {
+fn gateways(body: &Value, object: &Reference) -> Vec<String> {
     let mut gateways = texts(body, "gateways");
     if gateways.is_empty() {
         gateways.push(MESH.to_owned());

@@ -6,6 +6,7 @@
 //! virtual_service_routes  inserts our routes before the owner's, and removes them      spec.http   <-> spec.http
 //! route_obstacle          why a route of another owner cannot be edited
 //! host_binding            which objects answer for a host                              objects      -> TakenHost
+//! gateway_server          the hosts of a Gateway's server, and the servers beside it   object       -> GatewayServer
 //! leads                   whether a route object leads to a version                    objects      -> bool
 //! gateway_api             where HTTPRoutes lead, and routes of our own beside them     objects      -> objects
 //! coverage                routes to the pods that bypass ours                          objects      -> Gap
@@ -27,6 +28,7 @@ use crate::spec::Routes;
 
 mod coverage;
 mod gateway_api;
+mod gateway_server;
 mod host_binding;
 mod leads;
 mod route_object;
@@ -37,13 +39,15 @@ pub(crate) mod virtual_service_routes;
 pub use coverage::{AmbientPods, Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps};
 pub use gateway_api::{
     GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, ParentGateway, RulePlace, SiblingContext,
-    SiblingRefusal, VersionRoute, WholeService, http_route_leads_by_header, sibling_routes,
+    SiblingRefusal, VersionRoute, WholeService, http_route_bindings, http_route_leads_by_header,
+    http_route_ports, sibling_routes,
 };
 pub(crate) use gateway_api::{VersionName, leads_from};
-pub use host_binding::{GatewayServer, HostBinding, TakenHost, is_sent_to, taken_hosts};
-pub(crate) use host_binding::{MESH, gateways, narrower};
+pub use gateway_server::{GatewayServer, gateways_for};
+pub use host_binding::{HostBinding, TakenHost, is_sent_to, taken_hosts};
+pub(crate) use host_binding::{MESH, RouteStart, narrower};
 pub use leads::{leads_by_header, leads_to_subset, ports_by_header};
-pub use route_object::{covers_mesh, is_lost};
-pub(crate) use route_object::{has_injected_route, http, is_ours, leading, lost_to, texts, was_edited};
+pub use route_object::{covers_mesh, is_lost, is_ours};
+pub(crate) use route_object::{has_injected_route, http, leading, lost_to, texts, was_edited};
 pub use route_obstacle::RouteObstacle;
 pub use route_targets::RouteTargets;

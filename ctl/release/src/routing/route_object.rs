@@ -54,7 +54,7 @@ pub(crate) fn has_injected_route(object: &Value, release: &ReleaseName) -> bool 
 }
 
 /// Whether canary-ctl has made the object.
-pub(crate) fn is_ours(seen: &Value) -> bool {
+pub fn is_ours(seen: &Value) -> bool {
     let label =
         seen.pointer("/metadata/labels").and_then(|labels| labels.get("app.kubernetes.io/managed-by"));
     label.and_then(Value::as_str) == Some(FIELD_MANAGER)

@@ -42,7 +42,7 @@ impl Cluster {
     ) -> Result<Planned, Error> {
         let before = found.as_ref().map(|stored| stored.record.clone());
         let mut stored = found.unwrap_or_else(|| StoredRecord::new(first_record(release)));
-        let Basis { keys, route_objects, routes_elsewhere, pods } =
+        let Basis { keys, route_objects, routes_elsewhere, servers, pods } =
             self.basis(release, before.as_ref()).await?;
         let record = &mut stored.record;
         record.module_rollout = None;
@@ -61,7 +61,7 @@ impl Cluster {
                 .map_err(plan::Error::from)?;
         }
         let mut snapshot = self.snapshot(release, record, &route_objects).await?;
-        snapshot.routes_elsewhere = routes_elsewhere;
+        (snapshot.routes_elsewhere, snapshot.servers) = (routes_elsewhere, servers);
         let keys = keys.or_signing(snapshot.observed.signing_keys(release, record)?);
         let desired = Desired::of(release, record, &keys.or_placeholder(), &snapshot.observed)?;
         let plan = desired.plan(release, record, &snapshot.observed)?;
@@ -184,7 +184,7 @@ impl Planned {
         let targets = record.route_targets(&release.name.to_string());
         let mut found = observed.route_object_bodies();
         found.extend(self.snapshot.routes_elsewhere.iter().cloned());
-        Ok(order(&targets, &self.desired.objects, &observed.objects, &found)?)
+        Ok(order(&targets, &self.desired.objects, &observed.objects, &found, &self.snapshot.servers)?)
     }
 
     /// The module that has to be rolled out before the rest is written.

@@ -10,7 +10,7 @@ use canary_release::destination_rule::HostRule;
 use canary_release::object::Reference;
 use canary_release::plan::{Desired, GatewayApiObjects, Observed, PlanNote, config_references};
 use canary_release::record::Record;
-use canary_release::routing::{ROUTE_KIND, is_sent_to};
+use canary_release::routing::{GatewayServer, ROUTE_KIND, is_sent_to};
 use canary_release::spec::{Release, Routes, ServiceHost};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,8 @@ pub(super) struct Basis {
     pub(super) route_objects: Vec<Value>,
     /// Those of other namespaces that the proxies of its gateways are sent.
     pub(super) routes_elsewhere: Vec<Value>,
+    /// The servers of the gateways to which routes of others for a host of the release are bound.
+    pub(super) servers: Vec<GatewayServer>,
     /// The pods behind the Service; `None` for a release that is not there yet.
     pub(super) pods: Option<ServicePods>,
 }
@@ -35,6 +37,8 @@ pub(super) struct Snapshot {
     pub(super) rules_elsewhere: Vec<HostRule>,
     /// The route objects of other namespaces that the proxies of its gateways are sent.
     pub(super) routes_elsewhere: Vec<Value>,
+    /// The servers of the gateways to which routes of others for a host of the release are bound.
+    pub(super) servers: Vec<GatewayServer>,
     /// A note of each part that could not be read.
     pub(super) notes: Vec<PlanNote>,
 }
@@ -74,12 +78,13 @@ impl Cluster {
         let namespaces = gateways.iter().cloned().chain([namespace.to_owned()]).collect();
         let routes = Box::pin(self.client.list_istio_everywhere(ROUTE_KIND, &namespaces));
         let (keys, routes, pods) = tokio::try_join!(self.keys.find(release), routes, pods)?;
+        let servers = self.contested_servers(release, &routes).await;
         let is_near =
             |body: &Value| body.pointer("/metadata/namespace").and_then(Value::as_str) == Some(namespace);
         let (route_objects, mut routes_elsewhere): (Vec<Value>, Vec<Value>) =
             routes.into_iter().partition(is_near);
         routes_elsewhere.retain(|body| is_sent_to(body, &gateways));
-        Ok(Basis { keys, route_objects, routes_elsewhere, pods })
+        Ok(Basis { keys, route_objects, routes_elsewhere, servers, pods })
     }
 
     /// Reads the objects of a release, those that hold configurations of its proxies, and the rules for its Service.
@@ -113,8 +118,8 @@ impl Cluster {
         let desired = desired.objects.into_iter().map(|object| object.reference);
         let unread: BTreeSet<Reference> = desired.filter(|reference| !wanted.contains(reference)).collect();
         observed.objects.extend(self.read(&lists, &unread).await?);
-        let routes_elsewhere = Vec::new();
-        Ok(Snapshot { observed, rules_elsewhere: rules.elsewhere, routes_elsewhere, notes })
+        let (routes_elsewhere, servers) = (Vec::new(), Vec::new());
+        Ok(Snapshot { observed, rules_elsewhere: rules.elsewhere, routes_elsewhere, servers, notes })
     }
 
     /// The objects that routes beside those of others follow from; none where they are of another kind.

@@ -9,6 +9,7 @@
 
 use assignment::contract::HeaderNames;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// The kind of these routes.
 pub const HTTP_ROUTE_KIND: &str = "HTTPRoute";
@@ -36,6 +37,18 @@ pub fn http_route_leads_by_header(route: &Value, value: &str, whole: WholeServic
         let leads = backends(rule).next().is_some() && !backends(rule).any(|one| is(one, route, whole));
         leads && matches_header(rule, value)
     })
+}
+
+/// The Services, by namespace and name, and their ports to which an `HTTPRoute` leads when our header has this value.
+pub fn http_route_ports(route: &Value, value: &str) -> BTreeSet<(String, String, u64)> {
+    let own = route.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
+    let place = |one: &Value| {
+        let text = |field: &str| one.get(field).and_then(Value::as_str);
+        let is_service = text("kind").unwrap_or("Service") == "Service";
+        let (namespace, name) = (text("namespace").unwrap_or(own), text("name").filter(|_| is_service)?);
+        Some((namespace.to_owned(), name.to_owned(), one.get("port")?.as_u64()?))
+    };
+    rules(route).filter(|rule| matches_header(rule, value)).flat_map(backends).filter_map(place).collect()
 }
 
 /// Whether a rule of an `HTTPRoute` leads to pods of every version.

@@ -1,6 +1,7 @@
 //! The Gateway API: where `HTTPRoute`s lead, and routes of our own beside those of others.
 //!
 //! ```text
+//! binding       where a route answers, in the terms of Istio's route objects                   object  -> HostBinding
 //! leads         whether a route leads to a version by our header, or to pods of every version   object  -> bool
 //! http_route    a route as precedence needs it: its rules and their matches                     object  -> HttpRoute
 //! listener      where a route is attached: listeners, and its hostnames there                   route   -> Attachments
@@ -12,6 +13,7 @@
 //! version_objects  Service, rule and routes of a version: their names  version -> objects
 //! ```
 
+mod binding;
 mod http_route;
 mod leads;
 mod listener;
@@ -22,8 +24,13 @@ mod refusal;
 mod siblings;
 mod version_objects;
 
+pub use binding::http_route_bindings;
+pub(super) use binding::{is_http_route, listener_hosts};
 pub(super) use leads::leads_to_whole_service;
-pub use leads::{GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header};
+pub use leads::{
+    GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header,
+    http_route_ports,
+};
 pub use listener::ParentGateway;
 pub use refusal::{RulePlace, SiblingRefusal};
 pub(crate) use siblings::leads_from;

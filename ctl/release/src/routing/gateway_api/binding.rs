@@ -1,0 +1,76 @@
+//! Where an `HTTPRoute` answers, in the terms of Istio's route objects: istiod makes such objects of it.
+//!
+//! # Source
+//! `HTTPRouteCollection`, `createURIMatch` and `buildHostnameMatch` in istiod.
+
+use super::http_route::{list, name_of};
+use super::leads::HTTP_ROUTE_KIND;
+use crate::object::Reference;
+use crate::routing::gateway_server::parent_name;
+use crate::routing::host_binding::{HostBinding, MESH, RouteStart};
+use crate::spec::resolve;
+use serde_json::Value;
+
+/// Those of a route: one for the Gateways, and one for each Service that it is for.
+pub fn http_route_bindings(route: &Value) -> Vec<HostBinding> {
+    let Ok(object) = Reference::of(route) else { return Vec::new() };
+    let created = route.pointer("/metadata/creationTimestamp").and_then(Value::as_str);
+    let starts: Vec<RouteStart> = list(route.pointer("/spec/rules")).iter().flat_map(starts).collect();
+    let binding = |hosts, gateways| {
+        let mut binding = HostBinding::new(object.clone(), hosts, gateways, starts.clone());
+        binding.created = created.map(str::to_owned);
+        binding
+    };
+    let (mut gateways, mut found) = (Vec::new(), Vec::new());
+    let (own, _) = name_of(route);
+    for parent in list(route.pointer("/spec/parentRefs")) {
+        let text = |field: &str| parent.get(field).and_then(Value::as_str);
+        let (namespace, name) = (text("namespace").unwrap_or(&own), text("name").unwrap_or_default());
+        match text("kind").unwrap_or("Gateway") {
+            "Service" => found.push(binding(vec![resolve(name, namespace)], vec![MESH.to_owned()])),
+            "Gateway" => {
+                let section = text("sectionName").map_or_else(String::new, |section| format!("#{section}"));
+                gateways.push(parent_name(namespace, name) + &section);
+            }
+            _ => {}
+        }
+    }
+    let hosts = list(route.pointer("/spec/hostnames")).iter().filter_map(Value::as_str);
+    let mut hosts: Vec<String> = hosts.map(str::to_ascii_lowercase).collect();
+    if hosts.is_empty() {
+        hosts.push("*".to_owned());
+    }
+    found.push(binding(hosts, gateways));
+    found
+}
+
+/// The hosts of a listener, each for the routes of a namespace. Which namespaces a selector selects is not known here: all.
+pub(in crate::routing) fn listener_hosts(listener: &Value, namespace: &str) -> Vec<String> {
+    let host = listener.get("hostname").and_then(Value::as_str).unwrap_or("*");
+    match listener.pointer("/allowedRoutes/namespaces/from").and_then(Value::as_str) {
+        None | Some("Same") => vec![format!("{namespace}/{host}")],
+        Some("None") => Vec::new(),
+        Some(_) => vec![host.to_owned()],
+    }
+}
+
+fn starts(rule: &Value) -> Vec<RouteStart> {
+    let start = |one: &Value| {
+        let path = |field: &str| one.pointer(&format!("/path/{field}")).and_then(Value::as_str);
+        let is_regex = path("type") == Some("RegularExpression");
+        let prefix = path("value").unwrap_or("/").to_owned();
+        let has_more = ["headers", "queryParams", "method"].iter().any(|field| one.get(field).is_some());
+        let is_prefix = path("type").unwrap_or("PathPrefix") == "PathPrefix";
+        let is_catch_all = is_prefix && prefix == "/" && !has_more;
+        RouteStart { prefix: (!is_regex).then_some(prefix), is_catch_all }
+    };
+    match list(rule.get("matches")) {
+        [] => vec![start(&Value::Null)],
+        matches => matches.iter().map(start).collect(),
+    }
+}
+
+/// Whether an object is one.
+pub(in crate::routing) fn is_http_route(object: &Reference) -> bool {
+    object.kind == HTTP_ROUTE_KIND
+}
