@@ -8,8 +8,8 @@ use canary_release::plan::{MissingObject, missing_objects};
 use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::{OwnedObject, Record};
 use canary_release::routing::{
-    ROUTE_KIND, WholeService, http_route_leads_by_header, is_lost, leads_by_header, leads_to_subset,
-    ports_by_header,
+    ROUTE_KIND, WholeService, http_route_leads_by_header, http_route_ports, is_lost, leads_by_header,
+    leads_to_subset, ports_by_header,
 };
 use canary_release::spec::{ReleaseName, Routes, ServiceHost, version_subset};
 use serde_json::Value;
@@ -91,7 +91,35 @@ impl Cluster {
                 PreflightCheck::NoServicePort.refuse(skipped, message, alternative)?;
             }
         }
+        let namespaces = namespaces(record, release.namespace.as_str());
+        for body in self.client.http_routes_everywhere(&namespaces).await? {
+            let object = Reference::of(&body)?;
+            for (namespace, name, port) in http_route_ports(&body, &value) {
+                let Some(ports) = self.ports_of(&namespace, &name).await? else { continue };
+                if !ports.iter().any(|known| u64::from(*known) == port) {
+                    let known = if ports.is_empty() { "none".to_owned() } else { listed(&ports) };
+                    let message = format!(
+                        "expected a port of Service `{name}` in the routes of {object} to `{version}`, found {port}; its ports: {known}"
+                    );
+                    let alternative = Alternative::NameServicePort { ports };
+                    PreflightCheck::NoServicePort.refuse(skipped, message, alternative)?;
+                }
+            }
+        }
         Ok(())
+    }
+
+    /// The ports of the Service of a version: none without one, `None` if it may not be read.
+    async fn ports_of(&self, namespace: &str, name: &str) -> Result<Option<Vec<u16>>, Error> {
+        match self.client.get(&Reference::new("v1", "Service", namespace, name)).await {
+            Err(Error::Forbidden { .. }) => Ok(None),
+            found => {
+                let found = found?;
+                let ports = found.iter().filter_map(|body| body.pointer("/spec/ports")?.as_array()).flatten();
+                let number = |port: &Value| u16::try_from(port.get("port")?.as_u64()?).ok();
+                Ok(Some(ports.filter_map(number).collect()))
+            }
+        }
     }
 
     /// The first object with routes of ours that does not exist.

@@ -2,7 +2,7 @@
 
 use canary_operations::Error;
 use canary_release::preflight::PreflightCheck;
-use fake_api_server::fixture::{apply, apply_skipping, release, run, set_weight, shop};
+use fake_api_server::fixture::{apply, apply_skipping, create_service, release, run, set_weight, shop};
 use serde_json::{Value, json};
 
 /// A `VirtualService` of the shop's namespace with our routes for both versions, to this port.
@@ -103,6 +103,7 @@ fn an_http_route_of_another_namespace_leads_to_a_version_or_past_the_release() {
         };
         let refused = set_weight(&cluster, &release, "10").await;
         assert!(matches!(refused, Err(Error::Preflight(_))), "{refused:?}");
+        create_service(&api, "shop-v2");
         api.state().create(&route("shop-v2"));
         set_weight(&cluster, &release, "10").await.unwrap();
         api.state().store.remove("HTTPRoute", "edge");

@@ -2,7 +2,7 @@
 
 use canary_operations::Error;
 use canary_release::preflight::PreflightCheck;
-use fake_api_server::fixture::{SHOP, apply_skipping, release, run, set_weight, shop};
+use fake_api_server::fixture::{SHOP, apply_skipping, create_service, release, run, set_weight, shop};
 use serde_json::{Value, json};
 
 /// A rule by the header of `v2`, and one for everything else.
@@ -36,6 +36,21 @@ fn a_weight_needs_a_rule_that_leads_to_the_service_of_the_canary() {
         }
         api.state().store.remove("HTTPRoute", "shop");
         api.state().create(&http_route("shop-v2", "shop-v1"));
+        // Requests to a Service that does not exist, or to a port that it does not have, are answered with 5xx.
+        let refused = async |expected: &str| match set_weight(&cluster, &release, "10").await {
+            Err(Error::Preflight(failed)) => assert_eq!(failed.to_string(), expected),
+            other => panic!("expected `{expected}`, found {other:?}"),
+        };
+        let text = "expected a port of Service `shop-v2` in the routes of HTTPRoute shop/shop to `v2`, found 80; its ports:";
+        refused(&format!("{text} none")).await;
+        create_service(&api, "shop-v2");
+        api.state()
+            .store
+            .edit("Service", "shop-v2", |service| service["spec"]["ports"][0]["port"] = json!(8080));
+        refused(&format!("{text} 8080")).await;
+        api.state()
+            .store
+            .edit("Service", "shop-v2", |service| service["spec"]["ports"][0]["port"] = json!(80));
         set_weight(&cluster, &release, "10").await.unwrap();
     });
 }
