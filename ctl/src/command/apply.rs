@@ -107,6 +107,10 @@ fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
         printer.message(&calls.to_string());
         printer.hint(&calls.hint().unwrap_or_default());
     }
+    for finding in &applied.unreached {
+        printer.message(&finding.to_string());
+        printer.hint(&finding.hint().unwrap_or_default());
+    }
     if !applied.coverage.unmeshed_pods.is_empty() {
         printer.message(&applied.coverage.unmeshed_pods.to_string());
     }

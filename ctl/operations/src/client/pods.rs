@@ -4,8 +4,10 @@ use super::{ApiClient, ApiRequest};
 use crate::Error;
 use assignment::contract::Role;
 use canary_release::data_plane::{DataPlane, PodDescription};
+use canary_release::doctor::ServiceExamination;
 use canary_release::preflight::{NarrowSelector, PodsBehind};
 use canary_release::record::{Record, ServiceRef};
+use canary_release::spec::Release;
 use canary_release::status::ReadyPods;
 use k8s_openapi::api::core::v1::{ContainerPort, Namespace, Pod, Service as ServiceObject, ServiceSpec};
 use kube::Api;
@@ -31,6 +33,18 @@ impl ServicePods {
     /// The part of the selector that excludes every pod of a version.
     pub(crate) fn narrow_selector(&self, service: &ServiceRef, version: &str) -> Option<NarrowSelector> {
         NarrowSelector::excluding(version, (&service.name, &service.label), &self.selector)
+    }
+
+    /// What `doctor` examines of the Service of a release.
+    pub(crate) fn examination(&self, release: &Release) -> ServiceExamination {
+        let (service, canary) = (ServiceRef::of(release), release.versions.canary.as_ref());
+        ServiceExamination {
+            stable: self.of_version(&service, &release.versions.stable),
+            canary: canary.map(|canary| self.of_version(&service, canary)),
+            unlabelled: self.without_label(&service),
+            narrow: canary.and_then(|canary| self.narrow_selector(&service, canary)),
+            ports: self.ports.clone(),
+        }
     }
 
     /// The same, one by one.

@@ -100,17 +100,7 @@ impl Cluster {
     async fn examine_service(&self, release: &Release) -> Result<ServiceExamination, Error> {
         let service = ServiceRef::of(release);
         let pods = self.client.service_pods(release.name.namespace.as_str(), &service).await?;
-        Ok(ServiceExamination {
-            stable: pods.of_version(&service, &release.versions.stable),
-            canary: release.versions.canary.as_ref().map(|canary| pods.of_version(&service, canary)),
-            unlabelled: pods.without_label(&service),
-            narrow: release
-                .versions
-                .canary
-                .as_ref()
-                .and_then(|canary| pods.narrow_selector(&service, canary)),
-            ports: pods.ports,
-        })
+        Ok(pods.examination(release))
     }
 
     async fn examine_proxies(&self, release: &Release) -> Result<Vec<ProxyExamination>, Error> {

@@ -13,6 +13,7 @@ mod adopting;
 mod ambient;
 mod applying;
 mod beside_http_routes;
+mod causes;
 mod deleted_objects;
 mod denied;
 mod doctor;

@@ -6,6 +6,7 @@ use crate::observe::exposure::CHECKS;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
 use canary_release::destination_rule::HostRule;
+use canary_release::doctor::ClusterFinding;
 use canary_release::object::{Object, Reference, Stage};
 use canary_release::preflight::{
     Callers, CheckFailed, PreflightCheck, UnroutedCalls, check_calls, unrouted_calls,
@@ -22,6 +23,8 @@ pub(crate) struct OtherCalls {
     pub(crate) coverage: Coverage,
     /// The calls that no route covers.
     pub(crate) unrouted: Vec<UnroutedCalls>,
+    /// Pods that no request reaches by our routes.
+    pub(crate) unreached: Vec<ClusterFinding>,
 }
 
 /// Everything that an `apply` would refuse, and what it would say.

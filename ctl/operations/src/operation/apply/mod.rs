@@ -44,6 +44,7 @@ use crate::stores::first_record::first_record;
 use crate::stores::lease_manager::Task;
 use crate::{Arrival, Cluster, Error, StoredRecord, WaitOptions};
 use canary_release::delivery::{ModuleContents, ModuleRollout};
+use canary_release::doctor::{ClusterFinding, Severity, service_findings};
 use canary_release::plan::{Plan, PlanNote, check_claims, check_edits};
 use canary_release::preflight::{PreflightCheck, UnroutedCalls};
 use canary_release::record::{Operation, Record};
@@ -76,6 +77,8 @@ pub struct Applied {
     pub coverage: Coverage,
     /// The calls that no route of ours covers, if anything was written.
     pub unrouted: Vec<UnroutedCalls>,
+    /// Pods that no request reaches by our routes, if anything was written.
+    pub unreached: Vec<ClusterFinding>,
 }
 
 /// The progress of an `apply` under the Leases of the shared objects.
@@ -175,7 +178,8 @@ impl Cluster {
         if options.wait {
             arrival = Some(self.wait_for_proxies(&release.name, &record, &mut options.waiting).await?);
         }
-        Ok(Applied { plan, record, arrival, coverage: Coverage::default(), unrouted: Vec::new() })
+        let (coverage, unrouted, unreached) = (Coverage::default(), Vec::new(), Vec::new());
+        Ok(Applied { plan, record, arrival, coverage, unrouted, unreached })
     }
 
     /// The same under the Lease of the release.
@@ -189,7 +193,7 @@ impl Cluster {
         let record = planned.as_ref().map(|planned| planned.stored.record.clone());
         let shared = shared_places(release, &record.unwrap_or_else(|| first_record(release)))?;
         let mut first = None;
-        let (mut rollout, OtherCalls { coverage, unrouted }) = loop {
+        let (mut rollout, OtherCalls { coverage, unrouted, unreached }) = loop {
             // The record names a module rollout until the next record: a finished one must not begin again.
             let is_rolled_out = first.is_some();
             let begin =
@@ -224,7 +228,8 @@ impl Cluster {
                     Some(self.wait_for_proxies(&release.name, &stored.record, &mut options.waiting).await?);
             }
         }
-        Ok(Applied { plan: first.unwrap_or(plan), record: stored.record, arrival, coverage, unrouted })
+        let plan = first.unwrap_or(plan);
+        Ok(Applied { plan, record: stored.record, arrival, coverage, unrouted, unreached })
     }
 
     /// Checks, and writes keys, record and the first part, under the Leases of the shared objects too.
@@ -300,7 +305,9 @@ impl Cluster {
         let services = self.services(release.name.namespace.as_str(), &record.service.name).await?;
         let unrouted = self.check_unrouted(release, planned, (&pods, &services), skipped).await?;
         let coverage = self.check_coverage(&release.name, planned, (&pods, services), skipped).await?;
-        Ok(OtherCalls { coverage, unrouted })
+        let mut unreached = service_findings(release, &pods.examination(release));
+        unreached.retain(|finding| finding.severity() == Severity::Warning);
+        Ok(OtherCalls { coverage, unrouted, unreached })
     }
 }
 

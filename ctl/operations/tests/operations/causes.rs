@@ -1,0 +1,123 @@
+//! A cause that one verb names all verbs name: `doctor`, `apply`, `status`, a weight and a promotion.
+
+use canary_operations::Error;
+use canary_release::doctor::findings;
+use canary_release::status::{NextStep, problems};
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{SHOP, apply, promote, release, run, set_weight, shop};
+use serde_json::{Value, json};
+
+/// What each verb says: its findings, messages, refusal.
+struct Said {
+    doctor: String,
+    apply: String,
+    status: String,
+    weight: String,
+    promote: String,
+}
+
+fn refusal<T>(result: Result<T, Error>) -> String {
+    result.err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+/// The verbs on a release that is there, after something has happened to its cluster.
+async fn said(happens: impl Fn(&FakeApi), change: &Value) -> Said {
+    let api = shop();
+    let cluster = api.cluster().await;
+    apply(&cluster, &release(&Value::Null)).await.unwrap();
+    happens(&api);
+    let release = release(change);
+    let diagnosis = cluster.diagnose(&release).await;
+    let found = findings(&release, &diagnosis.examination);
+    let doctor = found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let applied = match apply(&cluster, &release).await {
+        Ok(applied) => {
+            let calls = applied.unrouted.iter().map(ToString::to_string);
+            let gaps = applied.coverage.gaps.iter().map(ToString::to_string);
+            let texts = calls.chain(gaps).chain(applied.unreached.iter().map(ToString::to_string));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Err(error) => error.to_string(),
+    };
+    let stored = cluster.get_record(&release.name).await.unwrap();
+    let observed = cluster.observe_status(&release.name, &stored).await.unwrap();
+    let now = observed.record.state.generation;
+    let next = NextStep::of(&observed, now).map(|next| format!("{next:?}"));
+    let problems = problems(&observed, None, 0).iter().map(ToString::to_string).collect::<Vec<_>>();
+    let status = problems.join("\n") + &next.unwrap_or_default();
+    let weight = refusal(set_weight(&cluster, &release, "10").await);
+    let promote = refusal(promote(&cluster, &release).await);
+    Said { doctor, apply: applied, status, weight, promote }
+}
+
+/// A cause, what does it, and the words in which each verb names it.
+#[test]
+fn a_cause_is_named_by_each_verb_that_it_concerns() {
+    run(async {
+        let edit_service = |change: Value| {
+            move |api: &FakeApi| {
+                api.state().store.edit("Service", "shop", |service| {
+                    for (field, value) in change.as_object().into_iter().flatten() {
+                        service["spec"][field] = value.clone();
+                    }
+                });
+            }
+        };
+        let narrow = edit_service(json!({"selector": {"app": "shop", "version": "v1"}}));
+        let unlabelled = |api: &FakeApi| {
+            api.state()
+                .store
+                .edit("Pod", "shop-v2", |pod| pod["metadata"]["labels"] = json!({"app": "shop"}));
+        };
+        let bypass = |api: &FakeApi| {
+            api.state().create(&json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+                "metadata": {"namespace": SHOP, "name": "site"},
+                "spec": {"defaultBackend": {"service": {"name": "shop", "port": {"number": 80}}}}}));
+        };
+        let not_ready = |api: &FakeApi| {
+            api.state().store.remove("Pod", "shop-v2");
+        };
+        let change = json!({"maxStep": 90});
+        let selector = "Service `shop` selects `version: v1` alone";
+        let label = "expected label `version` at all pods behind Service `shop`, found 1 pod without it";
+        let no_pod = "version `v2` has no pod behind Service `shop`";
+        let mut wrong = Vec::new();
+        let rows: [(&str, Said, [&str; 5]); 4] = [
+            (
+                "narrow selector",
+                Box::pin(said(narrow, &change)).await,
+                [selector, selector, "WidenSelector", selector, selector],
+            ),
+            (
+                "pods without the label",
+                Box::pin(said(unlabelled, &change)).await,
+                [label, label, "DeployCanary", no_pod, no_pod],
+            ),
+            (
+                "no pods",
+                Box::pin(said(not_ready, &change)).await,
+                ["version `v2` has no ready pod yet", "", "DeployCanary", no_pod, no_pod],
+            ),
+            (
+                "a bypass",
+                Box::pin(said(bypass, &change)).await,
+                ["Ingress shop/site", "Ingress shop/site", "Ingress shop/site", "", ""],
+            ),
+        ];
+        for (cause, said, expected) in &rows {
+            let verbs = [
+                ("doctor", &said.doctor),
+                ("apply", &said.apply),
+                ("status", &said.status),
+                ("weight", &said.weight),
+                ("promote", &said.promote),
+            ];
+            for ((verb, found), expected) in verbs.into_iter().zip(expected) {
+                if !found.contains(expected) || (expected.is_empty() && !found.is_empty()) {
+                    wrong.push(format!("{cause}, {verb}: expected `{expected}`, found `{found}`"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    });
+}
