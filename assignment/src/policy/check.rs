@@ -66,7 +66,7 @@ pub(super) fn release(
     checks.ensure(
         train.is_none_or(is_label_value),
         "train",
-        "a label value of up to 63 characters",
+        "a label value: up to 63 letters, digits, `-`, `_` and `.`, a letter or digit first and last",
         train.unwrap_or_default(),
     );
     hosts_and_paths(&mut checks, release);
@@ -98,7 +98,12 @@ fn versions(checks: &mut Checks<'_>, release: &ReleaseConfig) {
     checks.ensure(has_someone, "weight", "0 where there is no canary", "more");
     for (index, version) in release.versions.iter().enumerate() {
         let name = version.name.as_str();
-        checks.ensure(is_label_value(name), "versions", "a label value of up to 63 characters", name);
+        checks.ensure(
+            is_label_value(name),
+            "versions",
+            "a label value: up to 63 letters, digits, `-`, `_` and `.`, a letter or digit first and last",
+            name,
+        );
         let again = release.versions.iter().take(index).any(|other| other.name == name);
         checks.ensure(!again, "versions", "each version once", name);
         let gone = release.gone.iter().any(|gone| gone.name == name && gone.epoch >= version.epoch);

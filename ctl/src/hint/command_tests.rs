@@ -135,7 +135,7 @@ fn of_errors(name: &str) -> Vec<Option<String>> {
         record::Error::NoWayBack { version: text() }.into(),
         record::Error::OldStable { named: text(), stable: text(), turn: Some(turn()) }.into(),
         record::Error::OldCanary { turn: turn() }.into(),
-        plan::Error::Hidden { object: text(), host: text(), by: text(), why: text() },
+        plan::Error::Hidden { object: text(), host: text(), by: text(), why: text(), leads: true },
         plan::Error::NotOurs { object: text(), owner: text() },
         plan::Error::Claimed { object: text(), owner: text() },
     ];

@@ -39,6 +39,10 @@ impl Hint for Error {
             Self::Undecided { .. } => {
                 "set `routes: inject`: ours go before theirs, and `uninstall` takes them out; or `external`: you put them in; or `managed`: one of ours beside it".to_owned()
             }
+            // None of its routes is one to edit.
+            Self::Hidden { by, leads: false, .. } => {
+                format!("set `routes: external`, and put the routes that `canary-ctl generate routes` prints into {}", shown(by))
+            }
             Self::Hidden { by, .. } => {
                 format!("set `routes: inject`, and ours go into {}; or `external`, and put them there", shown(by))
             }

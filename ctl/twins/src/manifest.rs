@@ -70,7 +70,10 @@ impl ManifestError {
     /// A change that the user can make.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Syntax { hint, .. } => *hint,
+            Self::Syntax { hint: Some(hint), .. } => Some(hint),
+            Self::Syntax { place, .. } if place.line == 1 => Some(
+                "a warning of Helm before the first object is no YAML: keep what it prints to stderr out of the file",
+            ),
             _ => None,
         }
     }
@@ -103,16 +106,25 @@ pub fn read_manifest(text: &str) -> Result<Vec<Object>, ManifestError> {
         };
         match json(&document)? {
             Value::Null => {}
-            Value::Object(mut list) if list.get("kind").is_some_and(|kind| kind == "List") => {
-                match list.remove("items") {
-                    Some(Value::Array(items)) => items.into_iter().try_for_each(add)?,
-                    _ => return Err(ManifestError::NoObject { place: document.place, field: "items" }),
-                }
-            }
+            Value::Object(mut list) if is_list(&list) => match list.remove("items") {
+                Some(Value::Array(items)) => items.into_iter().try_for_each(add)?,
+                _ => return Err(ManifestError::NoObject { place: document.place, field: "items" }),
+            },
             value => add(value)?,
         }
     }
     Ok(objects)
+}
+
+/// A `List`, or one of a kind, as `kubectl` reads it: `ConfigMapList`.
+fn is_list(object: &Map<String, Value>) -> bool {
+    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let has_items = object.get("items").is_some_and(Value::is_array) && !has_name(object);
+    kind == "List" || (kind.ends_with("List") && has_items)
+}
+
+fn has_name(object: &Map<String, Value>) -> bool {
+    object.get("metadata").is_some_and(|metadata| metadata.get("name").is_some())
 }
 
 /// The objects as YAML documents, every scalar on one line, each text that YAML 1.1 could take for something else quoted.
@@ -212,6 +224,18 @@ mod tests {
         );
         let names: Vec<_> = read_manifest(&text).unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(names, ["Secret a", "Secret b"]);
+        let typed = text.replace("kind: List", "kind: SecretList");
+        assert_eq!(read_manifest(&typed).unwrap().len(), 2, "of one kind");
+        let named = text.replace("kind: List", "kind: AllowList\nmetadata: {name: a}");
+        assert_eq!(read_manifest(&named).unwrap().len(), 1, "an object of this kind");
+    }
+
+    #[test]
+    fn a_warning_before_the_first_object_is_named() {
+        let text =
+            format!("WARNING: Kubernetes configuration file is group-readable: a\n{}", config_map("  a: b"));
+        let hint = read_manifest(&text).unwrap_err().hint().unwrap();
+        assert!(hint.starts_with("a warning of Helm"), "{hint}");
     }
 
     #[test]

@@ -79,6 +79,8 @@ pub enum Error {
         by: String,
         /// The reason for which the other object comes first.
         why: String,
+        /// Whether one of its routes leads to the Service.
+        leads: bool,
     },
     /// An object to edit is a tool's.
     #[error("cannot edit {object}: it belongs to {owner}")]

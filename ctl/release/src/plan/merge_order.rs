@@ -134,6 +134,7 @@ fn check_order(
             host: host.to_owned(),
             by: by.object.clone(),
             why: format!("{first}, and {why}"),
+            leads: virtual_service_routes::leads(by.http, targets),
         }
     };
     let older: Vec<_> = claims.iter().take_while(|claim| claim.object != ours).collect();

@@ -26,6 +26,10 @@ pub struct SyntaxError {
 /// If the text is not YAML, has no document or more than one, exceeds a limit, or has a tag.
 pub fn parse(text: &str) -> Result<Node, SyntaxError> {
     let mut all = documents(text)?;
+    // A `---` at the end begins a document without anything in it.
+    if all.len() > 1 && all.last().is_some_and(is_nothing) {
+        all.pop();
+    }
     match (all.pop(), all.pop()) {
         (Some(only), None) => Ok(only),
         (Some(second), Some(_)) => Err(SyntaxError::new(
@@ -36,6 +40,10 @@ pub fn parse(text: &str) -> Result<Node, SyntaxError> {
             Err(SyntaxError::new(Place { line: 1, column: 1 }, "expected a document, found an empty file"))
         }
     }
+}
+
+fn is_nothing(document: &Node) -> bool {
+    matches!(&document.value, Value::Scalar(text, true) if text.is_empty())
 }
 
 /// Reads all documents of a text; an empty list if there are none.
@@ -272,6 +280,9 @@ mod tests {
     #[test]
     fn two_documents_and_a_name_given_twice_are_refused_with_their_place() {
         assert_eq!(parse("a: 1\n---\nb: 2\n").unwrap_err().place.line, 3);
+        for end in ["---\n", "...\n", "---\n# the end\n"] {
+            parse(&format!("a: 1\n{end}")).unwrap_or_else(|error| panic!("{end}: {error:?}"));
+        }
         let twice = parse("a: 1\nb: 2\na: 3\n").unwrap_err();
         assert_eq!(
             (twice.place, twice.message.as_str()),
