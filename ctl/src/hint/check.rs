@@ -6,7 +6,7 @@ use super::status::{NO_ENVOY, unreadable};
 use canary_release::preflight::{
     Alternative, CheckFailed, DefaultRoute, NarrowSelector, PreflightCheck, UnroutedCalls,
 };
-use canary_release::routing::{Bypass, Gap, HTTP_ROUTE_KIND, TakenHost};
+use canary_release::routing::{Bypass, Gap, HTTP_ROUTE_KIND, ROUTE_KIND, TakenHost};
 use canary_release::spec::Routes;
 use std::collections::BTreeMap;
 
@@ -157,12 +157,14 @@ fn terminates(host: &str) -> String {
 }
 
 /// The way to keep routes of others for a host: Istio merges those of one name at a gateway, and none inside the mesh.
+const ROUTES_OF_GATEWAY_API: &str = "`canary-ctl generate routes --gateway-api`";
+
 fn shares(taken: &TakenHost) -> String {
     let TakenHost { host, gateway, object, wildcard } = taken;
     let (is_inside, is_route) = (gateway == "mesh", object.kind == HTTP_ROUTE_KIND);
     if !is_inside && (is_route || host == wildcard) {
         return format!(
-            "bind the routes of {} for `{}` to Gateway `{}` in a VirtualService that is older than ours, or set `routes: external`",
+            "bind the routes of {} for `{}` to Gateway `{}` in a {ROUTE_KIND} that is older than ours, or set `routes: external`",
             shown(&object.to_string()),
             shown(host),
             shown(gateway)
@@ -170,10 +172,8 @@ fn shares(taken: &TakenHost) -> String {
     }
     let (host, object) = (shown(host), shown(&object.to_string()).into_owned());
     if is_inside {
-        let kind = if is_route { " --gateway-api" } else { "" };
-        return format!(
-            "set `routes: external`, and put the routes that `canary-ctl generate routes{kind}` prints into {object}"
-        );
+        let command = if is_route { ROUTES_OF_GATEWAY_API } else { "`canary-ctl generate routes`" };
+        return format!("set `routes: external`, and put the routes that {command} prints into {object}");
     }
     format!(
         "add `{host}` to `hosts` of {object}, so that Istio merges both; or set `routes: inject`, if it leads to the Service"

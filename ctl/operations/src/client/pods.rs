@@ -35,7 +35,7 @@ impl ServicePods {
         NarrowSelector::excluding(version, (&service.name, &service.label), &self.selector)
     }
 
-    /// What `doctor` examines of the Service of a release.
+    /// The examination of a release's Service, for `doctor`.
     pub(crate) fn examination(&self, release: &Release) -> ServiceExamination {
         let (service, canary) = (ServiceRef::of(release), release.versions.canary.as_ref());
         ServiceExamination {

@@ -62,7 +62,7 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
     found
 }
 
-/// What is wrong with a release's Service and its pods.
+/// The findings about a release's Service and its pods.
 pub fn service_findings(release: &Release, service: &ServiceExamination) -> Vec<ClusterFinding> {
     let name = release.service.name.to_string();
     let Some(ports) = &service.ports else {

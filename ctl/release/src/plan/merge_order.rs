@@ -6,7 +6,7 @@
 //!
 //! # Source
 //! Istio, *Traffic Management Best Practices*, "Split large virtual services"; `SortVHostRoutes`,
-//! `sortConfigByCreationTime` and `VirtualServicesForGateway` in istiod.
+//! `sortConfigByCreationTime` and the index of route objects by gateway in istiod.
 
 use crate::object::{Object, Reference, Stage};
 use crate::plan::Error;
@@ -25,7 +25,7 @@ struct Place<'s> {
 
 /// The claim of a route object on a host.
 struct Claim<'v> {
-    /// What istiod sorts by: first those that are private to the namespace of the proxies.
+    /// The first part of istiod's order: objects that are private to the namespace of the proxies precede the others.
     rank: u8,
     /// Creation time, name, namespace. One that is not there yet is the youngest.
     age: (Option<String>, String, String),
@@ -102,7 +102,7 @@ impl<'s> Place<'s> {
         is_here.then(|| Claim { rank, age: (created, name, namespace), object, http: routing::http(seen) })
     }
 
-    /// What the order is.
+    /// The order as a sentence.
     ///
     /// # Errors
     ///
