@@ -5,6 +5,7 @@ mod disturbed;
 mod fuses;
 mod load_tester;
 mod prometheus;
+mod races;
 mod scaled_down;
 mod trains;
 
