@@ -35,11 +35,11 @@ pub use grants::{Grant, MissingGrant};
 pub use manifests::{Installation, NAME, grant_definition};
 pub use object::{ObjectError, release_of};
 pub use probes::{Gauges, serve};
-pub use reconcile::{Host, Reconciled, Reconciler};
+pub use reconcile::{Host, Preview, PreviewAction, Reconciled, Reconciler};
 pub use removal::{Removal, carried_out, remove};
 pub use request::{Action, Answer, Request};
 pub use roles::as_roles_are;
-pub use run::{ListError, Options, is_defined, run};
+pub use run::{ListError, Options, is_defined, preview, run};
 pub use status::{Condition, Phase, Status};
 
 /// The API group of the objects.
@@ -48,7 +48,3 @@ pub const GROUP: &str = "canary-ctl.io";
 pub const VERSION: &str = "v1alpha1";
 /// The field manager of an object's status.
 const STATUS_MANAGER: &str = "canary-controller";
-/// The annotation of every object of a release that a controller carries out. It is part of the sealed record.
-const MARKER: &str = "canary-ctl.io/carried-out-by";
-/// Its value: the same for all releases, because objects that they share have the annotations of each.
-const MARKED: &str = "controller";

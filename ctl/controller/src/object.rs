@@ -1,9 +1,10 @@
 //! A `Release` object as the file that it is.
 
 use crate::grants::namespaces;
-use crate::{MARKED, MARKER, secrets};
+use crate::secrets;
 use canary_release::file::{self, parse};
 use canary_release::spec::{Mode, Module, ObjectMetadata, Release, SecretSource};
+use canary_release::status::{CARRIED_OUT_BY, CONTROLLER};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -68,7 +69,7 @@ pub fn release_of(object: &Value) -> Result<Release, ObjectError> {
         // Objects of other namespaces get what their owners have granted: a label may take an object away from its istiod.
         release.metadata = ObjectMetadata::default();
     }
-    release.metadata.annotations.insert(MARKER.to_owned(), MARKED.to_owned());
+    release.metadata.annotations.insert(CARRIED_OUT_BY.to_owned(), CONTROLLER.to_owned());
     Ok(release)
 }
 

@@ -16,7 +16,7 @@ fn object(spec: &Value) -> Value {
 fn what_the_api_server_adds_is_no_part_of_the_release() {
     let release = release_of(&object(&json!({}))).unwrap();
     assert_eq!((release.name.to_string().as_str(), release.uid), ("shop/shop", None));
-    assert_eq!(release.metadata.annotations[MARKER], MARKED, "a controller knows its objects");
+    assert_eq!(release.metadata.annotations[CARRIED_OUT_BY], CONTROLLER, "a controller knows its objects");
 }
 
 #[test]

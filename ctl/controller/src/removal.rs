@@ -3,11 +3,9 @@
 //! No object has a finalizer: without a controller it would block its namespace for ever. Instead each release that a controller has
 //! applied says so in its sealed record, and such a release without an object is removed, also by a replica that starts later.
 
-use crate::{MARKED, MARKER};
 use canary_operations::{
     Cluster, Error, LastAlerts, RollbackOptions, StoredRecord, UninstallOptions, WaitOptions,
 };
-use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -36,12 +34,8 @@ pub async fn carried_out(cluster: &Cluster, namespaces: &[String]) -> Result<Vec
     let recorded = recorded.filter_map(|(name, record)| Some((name, record.ok()?)));
     let left = cluster.releases_without_record(namespaces).await?.into_iter();
     let left = left.filter_map(|(name, record)| Some((name, record.ok()?)));
-    let ours = recorded.chain(left).filter(|(_, record)| is_carried_out(record));
+    let ours = recorded.chain(left).filter(|(_, record)| record.is_carried_out());
     Ok(ours.map(|(name, _)| name).collect())
-}
-
-fn is_carried_out(record: &Record) -> bool {
-    record.metadata.annotations.get(MARKER).is_some_and(|value| value == MARKED)
 }
 
 /// Removes a release whose object was deleted.
@@ -54,7 +48,7 @@ pub async fn remove(cluster: &Cluster, name: &ReleaseName) -> Result<Removal, Er
         Err(Error::Unknown { .. }) => return Ok(Removal::Nothing),
         found => found?,
     };
-    if !is_carried_out(&stored.record) {
+    if !stored.record.is_carried_out() {
         return Ok(Removal::Nothing);
     }
     let stored = end_canary(cluster, name, stored).await?;

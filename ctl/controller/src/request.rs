@@ -27,6 +27,22 @@ pub enum Action {
     Weight,
 }
 
+impl Action {
+    /// Its name in a request.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Approve => "approve",
+            Self::Promote => "promote",
+            Self::Rollback => "rollback",
+            Self::Retry => "retry",
+            Self::Abort => "abort",
+            Self::Weight => "weight",
+        }
+    }
+}
+
 /// A request: the value of `status.request`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,18 +1,21 @@
 //! `controller`: the process that carries out `Release` objects.
 
-use super::arguments::ClusterAccess;
+use super::arguments::{ClusterAccess, Output, only_client};
 use super::{rollout, target};
 use crate::hint::ShellCommand;
-use crate::report::{self, Printer};
+use crate::report::{self, PlanReport, Printer, Report, escape};
 use crate::{Error, Outcome, module};
 use canary_controller::{
-    Gauges, Host, Installation, NAME, Options, is_defined, run as run_controller, serve,
+    Gauges, Host, Installation, NAME, Options, Preview, PreviewAction, is_defined, preview,
+    run as run_controller, serve,
 };
 use canary_operations::{Access, Cluster, RolloutDriver};
 use canary_release::resource::crd;
 use canary_release::spec::{Label, Release, Seconds};
 use canary_release::yaml;
-use clap::Args;
+use clap::{ArgAction, Args};
+use serde::Serialize;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +30,8 @@ works, the others wait for its Lease.
 
 Examples:
   canary-ctl controller          every namespace, from a terminal
-  canary-ctl controller -n shop  the objects of one namespace")]
+  canary-ctl controller -n shop  the objects of one namespace
+  canary-ctl controller --dry-run  print what each release would get now")]
 pub(super) struct Controller {
     /// The namespace of the Lease of the replica that works
     #[arg(long, value_name = "NAMESPACE", env = "POD_NAMESPACE", default_value = "default")]
@@ -38,8 +42,46 @@ pub(super) struct Controller {
     /// Serve probes and metrics on this address
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
+    /// Print what each release would get now, and write nothing
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
+    dry_run: bool,
     #[command(flatten)]
     cluster: ClusterAccess,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What each release would get.
+#[derive(Clone, Debug, Serialize)]
+struct PreviewReport {
+    releases: Vec<Preview>,
+}
+
+impl Report for PreviewReport {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        for Preview { release, action, reason, request, plan } in &self.releases {
+            if let Some(request) = request {
+                writeln!(out, "{release}: first the request `{}`", request.as_str())?;
+            }
+            let does = match action {
+                PreviewAction::Nothing => "nothing",
+                PreviewAction::Apply => "apply",
+                PreviewAction::StartRollout => "start",
+                PreviewAction::Drive => "drive",
+                PreviewAction::Finish => "finish the drain",
+                PreviewAction::Wait => "wait",
+                PreviewAction::Refuse => "refuse",
+                PreviewAction::Remove => "stable for all users, then uninstall",
+            };
+            let reason =
+                if reason.is_empty() { String::new() } else { format!(": {}", escape::line(reason)) };
+            writeln!(out, "{}: {does}{reason}", escape::line(release))?;
+            if let Some(plan) = plan {
+                PlanReport::written(plan, false).text(out)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The HTTP clients of this program, and its module.
@@ -58,7 +100,8 @@ impl Host for Program {
 /// The wait for proxies at a promotion or a rollback; the next observation continues.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(super) async fn run(arguments: &Controller, printer: &Printer) -> Result<Outcome, Error> {
+pub(super) async fn run(arguments: &Controller, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
     let cluster = target::connect(&arguments.cluster).await?;
     // A watch is silent while nothing changes.
     let access = Access { on_silence: None, ..arguments.cluster.access() };
@@ -71,6 +114,11 @@ pub(super) async fn run(arguments: &Controller, printer: &Printer) -> Result<Out
             format!("`canary-ctl generate controller` prints it; {list} shows releases without a controller"),
         ));
     }
+    if arguments.dry_run {
+        let releases = preview(&client, &cluster, Program, namespace).await.map_err(Error::Objects)?;
+        printer.report(&PreviewReport { releases })?;
+        return Ok(Outcome::Done);
+    }
     let gauges = Arc::new(Gauges::default());
     let format = printer.format;
     let log = move |line: &str| {
@@ -81,7 +129,7 @@ pub(super) async fn run(arguments: &Controller, printer: &Printer) -> Result<Out
     let options = Options {
         namespace: arguments.cluster.namespace.as_ref().map(ToString::to_string),
         lease: (arguments.lease_namespace.to_string(), NAME.to_owned()),
-        identity: std::env::var("POD_NAME").unwrap_or_else(|_| format!("process {}", std::process::id())),
+        identity: rollout::process_name(),
         interval: Duration::from_secs(arguments.interval.get()),
         log: Box::new(log),
         gauges: Arc::clone(&gauges),

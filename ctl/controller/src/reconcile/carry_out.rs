@@ -7,8 +7,9 @@ use crate::{MissingGrant, release_of, secrets};
 use assignment::contract::Role;
 use canary_operations::{ApplyOptions, Error, RolloutReport, StoredRecord, WaitOptions};
 use canary_release::alert::RolloutResult;
+use canary_release::plan::Plan;
 use canary_release::record::Record;
-use canary_release::rollout::{Rollout, RolloutAction};
+use canary_release::rollout::{DriverKind, Rollout, RolloutAction};
 use canary_release::spec::{DEFAULT_PLAN, Release, ReleaseName};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -86,7 +87,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
         &self,
         release: &Release,
         allow_rolled_back: bool,
-    ) -> Result<(), Obstacle> {
+    ) -> Result<Plan, Obstacle> {
         let plan = self.cluster.plan_allowing(release, allow_rolled_back).await?;
         let allowed = grants::namespaces(release);
         let foreign = plan.changes.iter().filter(|change| !allowed.contains(&change.object.namespace));
@@ -97,7 +98,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
                 what: change.object.to_string(),
             })
             .collect();
-        if missing.is_empty() { Ok(()) } else { Err(Obstacle::NotGranted(missing)) }
+        if missing.is_empty() { Ok(plan) } else { Err(Obstacle::NotGranted(missing)) }
     }
 
     /// Starts a rollout of a canary that had none, where the spec has one.
@@ -107,17 +108,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
         stored: StoredRecord,
         has_rollout: bool,
     ) -> Result<StoredRecord, Error> {
-        let record = &stored.record;
-        let canary = record.state.version_of(Role::Canary);
-        // After a promotion or a rollback a canary of the same name is another one.
-        let is_over = |rollout: &Rollout| {
-            let result = rollout.ended.as_ref().map(|end| end.result);
-            matches!(result, Some(RolloutResult::Promoted | RolloutResult::RolledBack))
-        };
-        let had = record.rollout.as_deref().filter(|rollout| !is_over(rollout));
-        let had = had.map(|rollout| rollout.canary.as_str());
-        let is_settled = record.initial_weight.is_none();
-        if !has_rollout || !is_settled || canary.is_none() || had == canary {
+        if !starts_rollout(&stored.record, has_rollout) {
             return Ok(stored);
         }
         self.cluster.start_rollout(&release.name, stored, (&release.rollout, DEFAULT_PLAN), &[]).await
@@ -131,7 +122,9 @@ impl<'c, H: Host> Reconciler<'c, H> {
     ) -> Result<RolloutReport, Obstacle> {
         self.check_secrets(release).await?;
         if followed.driver.as_ref().is_none_or(|(of, _)| *of != generation) {
-            followed.driver = Some((generation, self.host.driver(self.cluster, release)));
+            let driver = self.host.driver(self.cluster, release);
+            let driver = driver.with_identity(DriverKind::Controller, self.identity.clone());
+            followed.driver = Some((generation, driver));
         }
         let Some((_, driver)) = followed.driver.as_mut() else {
             return Err(Error::NotApplied.into());
@@ -172,8 +165,22 @@ pub(super) fn check_grants(release: &Release, grants: &[Grant]) -> Result<(), Ob
     if missing.is_empty() { Ok(()) } else { Err(Obstacle::NotGranted(missing)) }
 }
 
+/// Whether the canary has had no rollout.
+pub(super) fn starts_rollout(record: &Record, has_rollout: bool) -> bool {
+    let canary = record.state.version_of(Role::Canary);
+    // After a promotion or a rollback a canary of the same name is another one.
+    let is_over = |rollout: &Rollout| {
+        let result = rollout.ended.as_ref().map(|end| end.result);
+        matches!(result, Some(RolloutResult::Promoted | RolloutResult::RolledBack))
+    };
+    let had = record.rollout.as_deref().filter(|rollout| !is_over(rollout));
+    let had = had.map(|rollout| rollout.canary.as_str());
+    let is_settled = record.initial_weight.is_none();
+    has_rollout && is_settled && canary.is_some() && had != canary
+}
+
 /// Whether the spec asks for rollouts: the file's reader gives a default plan to all.
-fn has_rollout(object: &Value) -> bool {
+pub(super) fn has_rollout(object: &Value) -> bool {
     object.get("spec").and_then(|spec| spec.get("rollout")).is_some_and(|rollout| !rollout.is_null())
 }
 

@@ -8,12 +8,15 @@
 //! answer    takes and carries out `status.request`   Request          -> Answer
 //! carry_out applies, rolls out, finishes             Release          -> Carried
 //! report    writes the status                        Carried          -> Status
+//! preview   what would be done, written nowhere      JSON             -> Preview
 //! ```
 
 mod answer;
 mod carry_out;
+mod preview;
 mod report;
 
+pub use preview::{Preview, PreviewAction};
 pub(crate) use report::resource;
 
 use crate::object::ObjectError;

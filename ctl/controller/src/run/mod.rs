@@ -7,6 +7,7 @@
 //! ```
 
 mod deleted;
+mod preview;
 
 use crate::reconcile::{name_of, resource};
 use crate::{GROUP, Gauges, Grant, Host, Reconciler, VERSION};
@@ -25,6 +26,7 @@ use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
+pub use preview::preview;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,10 +63,16 @@ pub struct Options {
     pub gauges: Arc<Gauges>,
 }
 
-/// The objects cannot be listed.
+/// What a controller needs cannot be listed.
 #[derive(Debug, thiserror::Error)]
-#[error("the Release objects cannot be listed")]
-pub struct ListError(#[source] kube::Error);
+pub enum ListError {
+    /// Objects or grants.
+    #[error("the Release objects and ReleaseGrants cannot be listed")]
+    Objects(#[source] kube::Error),
+    /// Records.
+    #[error("the records of releases cannot be listed")]
+    Records(#[source] Error),
+}
 
 impl Options {
     fn failed(&self, error: &str) {
@@ -82,7 +90,7 @@ pub async fn is_defined(client: &Client, namespace: Option<&str>) -> Result<bool
     let found = api(client, namespace, &resource()).list_metadata(&ListParams::default().limit(1)).await;
     match found {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(false),
-        found => found.map(|_| true).map_err(ListError),
+        found => found.map(|_| true).map_err(ListError::Objects),
     }
 }
 

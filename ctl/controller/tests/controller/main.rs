@@ -9,6 +9,7 @@
 
 mod killed;
 mod object;
+mod previews;
 mod removed;
 mod requests;
 mod rollouts;

@@ -7,15 +7,28 @@ use canary_release::delivery::ModuleSource;
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{self, ChangeReason, missing_objects};
 use canary_release::record::Record;
+use canary_release::resource::object_of;
 use canary_release::routing::{Coverage, is_lost};
 use canary_release::spec::ReleaseName;
 use canary_release::status::{
-    ObjectStatus, Observation, SessionCookie, TemplateDrift, UnfinishedDeployment, Workloads, lost_subsets,
+    ControllerStatus, ObjectStatus, Observation, SessionCookie, TemplateDrift, UnfinishedDeployment,
+    Workloads, lost_subsets,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 impl Cluster {
+    /// The status of the object of a release that a controller carries out; `None` for another release.
+    pub async fn controller_status(&self, name: &ReleaseName, record: &Record) -> Option<ControllerStatus> {
+        if !record.is_carried_out() {
+            return None;
+        }
+        // The record says enough to who may not read the object.
+        let found = self.client.get(&object_of(name)).await.ok().flatten();
+        let status = found.and_then(|object| serde_json::from_value(object.get("status")?.clone()).ok());
+        Some(status.unwrap_or_default())
+    }
+
     /// Observes a release, without its traffic: that takes two observations of [`traffic`](Self::traffic). Reads only.
     ///
     /// # Errors

@@ -6,13 +6,19 @@ mod rules;
 mod status;
 mod structural;
 
-use crate::spec::{API_VERSION, KIND, json_schema};
+use crate::object::Reference;
+use crate::spec::{API_VERSION, KIND, ReleaseName, json_schema};
 use serde_json::{Value, json};
 use structural::structural;
 
 /// The API group of releases, and their version.
 fn group_and_version() -> (&'static str, &'static str) {
     API_VERSION.split_once('/').unwrap_or_default()
+}
+
+/// The object of a release.
+pub fn object_of(release: &ReleaseName) -> Reference {
+    Reference::new(API_VERSION, KIND, release.namespace.as_str(), release.name.as_str())
 }
 
 /// The definition.

@@ -6,6 +6,7 @@
 //! ```text
 //! state         the rollout of a release, as its record keeps it
 //! decision      what a decision is made of, and what it says
+//! driver        the process that drives it             kind, host, time              -> Driver
 //! machine       the table of rows and of conditions   Rollout, observation, time       -> Decision
 //! stable_pods   condition: pods of stable              step, observation                -> Decision
 //! window        condition: time windows                step, time                       -> Decision
@@ -25,6 +26,7 @@ mod alerts;
 mod analysis;
 pub(crate) mod decision;
 mod dependency;
+mod driver;
 mod failure_timeline;
 mod forecast;
 mod fuse;
@@ -41,6 +43,7 @@ pub use alerts::AlertState;
 pub use analysis::{MeasurementQueries, MeasurementRequest, MeasurementResult};
 pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, RolloutPhase};
 pub use dependency::DependencyState;
+pub use driver::{DRIVER_TIMEOUT, Driver, DriverKind};
 pub use failure_timeline::{FailureInterval, FailureTimeline};
 pub use forecast::RolloutForecast;
 pub(crate) use fuse::FUSE_STAYS_CLOSED;

@@ -1,6 +1,6 @@
 //! The rollout of a release, as its record keeps it.
 
-use super::{AlertState, FailureTimeline};
+use super::{AlertState, Driver, FailureTimeline};
 use crate::alert::RolloutResult;
 use crate::analysis::MetricState;
 use crate::assessment::Assessment;
@@ -36,6 +36,9 @@ pub struct Rollout {
     pub by: String,
     /// When.
     pub started_at: Timestamp,
+    /// The process that has driven it last; `None` before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Driver>,
     /// The step whose weight was set last; `None` before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<CurrentStep>,

@@ -17,11 +17,13 @@
 //! lost_subsets      versions without a subset
 //! next_step    what comes next in the usual course                  Observation          -> NextStep
 //! unfinished_deployment  what a promotion leaves to Helm, Argo CD or Flux  Deployments -> UnfinishedDeployment
+//! controller   what a controller that carries the release out says of it   Record, object -> ControllerStatus
 //! problem      what may be wrong, as data
 //! problems     what is wrong, the worst first                            Observation, share   -> Problem
 //! ```
 
 mod adopted_template;
+mod controller;
 mod embedded_at_scale;
 mod lost_cookies;
 mod lost_subsets;
@@ -40,6 +42,7 @@ mod template_drift;
 mod unfinished_deployment;
 mod window;
 
+pub use controller::{CARRIED_OUT_BY, CONTROLLER, ControllerStatus};
 pub use embedded_at_scale::EmbeddedAtScale;
 pub use lost_cookies::LostCookies;
 pub use lost_subsets::{LostSubset, lost_subsets};

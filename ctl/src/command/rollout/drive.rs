@@ -7,13 +7,13 @@ use crate::command::named_release::{self, InvalidFile, NamedRelease};
 use crate::command::target;
 use crate::hook::HttpHookCaller;
 use crate::prometheus::HttpMetricSource;
-use crate::report::Printer;
+use crate::report::{Printer, escape};
 use crate::{Error, Outcome};
 use assignment::Weight;
 use canary_operations::{Cluster, MetricSource, RolloutDriver, RolloutReport};
 use canary_release::alert::RolloutResult;
 use canary_release::format::counted;
-use canary_release::rollout::{RolloutAction, RolloutPhase, VerbError};
+use canary_release::rollout::{Driver, DriverKind, RolloutAction, RolloutPhase, VerbError};
 use canary_release::spec::{Release, ReleaseName, RolloutSpec, Seconds};
 use clap::{ArgAction, Args};
 use jiff::Timestamp;
@@ -113,7 +113,8 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
     let Release { name, rollout, .. } = named_release::with_file(&arguments.of, &arguments.cluster)?.release;
     let cluster = connect(arguments, printer).await?;
     let timeout = Duration::from_secs(arguments.timeout.get());
-    let mut driver = driver(&cluster, &name, rollout, timeout);
+    let driver = driver(&cluster, &name, rollout, timeout);
+    let mut driver = driver.with_identity(DriverKind::Command, process_name());
     if arguments.dry_run {
         let report = driver.observe(Timestamp::now()).await?;
         printer.report(&RolloutView::of_report(&name, report)?)?;
@@ -123,6 +124,7 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
     loop {
         match Box::pin(driver.reconcile(Timestamp::now())).await {
             Ok(report) => {
+                progress.follow(driver.followed(), printer);
                 progress.report(&report, printer);
                 undelivered(&mut driver, printer);
                 if let Some(result) = report.ended() {
@@ -130,7 +132,7 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
                     printer.report(&RolloutView::of_report(&name, report)?)?;
                     return Ok(outcome(result));
                 }
-                if report.decision.action != RolloutAction::Wait {
+                if report.decision.action != RolloutAction::Wait && driver.followed().is_none() {
                     // What follows a write needs no new observation.
                     continue;
                 }
@@ -161,6 +163,12 @@ pub(in crate::command) fn driver<'c>(
         .with_alerts(Arc::new(HttpAlertSender::new(alerts.endpoints)))
         .with_metrics(analysis.queries, source)
         .with_hooks(Arc::new(HttpHookCaller::new(hooks.endpoints, Some(secrets))))
+}
+
+/// The name of this process in records: its pod, or its host.
+pub(in crate::command) fn process_name() -> String {
+    let host = || hostname::get().ok()?.into_string().ok();
+    std::env::var("POD_NAME").ok().or_else(host).unwrap_or_else(|| format!("process {}", std::process::id()))
 }
 
 /// Finds the cluster, also where its API server is away for a moment.
@@ -222,9 +230,27 @@ struct Progress {
     reason: String,
     at: Option<Instant>,
     error: Option<String>,
+    followed: Option<Driver>,
 }
 
 impl Progress {
+    /// Says that a controller drives instead, and when it has ended.
+    fn follow(&mut self, followed: Option<&Driver>, printer: &mut Printer) {
+        let as_shown = |driver: &Driver| (driver.host.clone(), driver.since);
+        if self.followed.as_ref().map(as_shown) == followed.map(as_shown) {
+            return;
+        }
+        let text = match (followed, &self.followed) {
+            (Some(driver), _) => {
+                format!("{driver} drives; this command follows, and drives once the controller has ended")
+            }
+            (None, Some(before)) => format!("{before} drives no more"),
+            (None, None) => return,
+        };
+        printer.message(&format!("{:.0} {}", Timestamp::now(), escape::line(&text)));
+        self.followed = followed.cloned();
+    }
+
     fn report(&mut self, report: &RolloutReport, printer: &mut Printer) {
         let decision = &report.decision;
         let is_quiet = self.at.is_some_and(|at| at.elapsed() < QUIET_FOR);

@@ -16,7 +16,7 @@ mod hooks;
 mod metrics;
 mod view;
 
-pub(super) use drive::driver;
+pub(super) use drive::{driver, process_name};
 
 use crate::report::Printer;
 use crate::{Error, Outcome};

@@ -96,6 +96,9 @@ impl RolloutView {
 impl Report for RolloutView {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "{}: {}", self.release, escape::line(&self.rollout.to_string()))?;
+        if let Some(driver) = self.rollout.driver.as_ref().filter(|_| self.rollout.is_active()) {
+            writeln!(out, "driven by {}", escape::line(&driver.to_string()))?;
+        }
         let Some(observed) = &self.observed else {
             let steps = self.rollout.plan.iter().map(|step| step.weight.to_string()).collect::<Vec<_>>();
             return writeln!(out, "weight {}, steps {}", self.weight, steps.join(", "));

@@ -46,7 +46,8 @@ impl Watch {
     /// The release at this moment, with the traffic since the window began.
     pub(super) async fn fetch(&mut self, cluster: &Cluster) -> Result<impl Report + use<>, Error> {
         let observation = self.observe(cluster).await?;
-        Ok(ClusterStatus::new(&self.name, observation, jiff::Timestamp::now()))
+        let controller = cluster.controller_status(&self.name, &observation.record).await;
+        Ok(ClusterStatus::new(&self.name, (observation, controller), jiff::Timestamp::now()))
     }
 
     /// The same as data.

@@ -44,7 +44,8 @@ fn has_flag(verb: &str, flag: &str) -> bool {
 }
 
 /// The verbs that write nothing to a cluster, each with the reason that it gives.
-const WITHOUT_SERVER: [(&str, &str); 8] = [
+const WITHOUT_SERVER: [(&str, &str); 9] = [
+    ("controller", "the command computes it without the API server"),
     ("generate", "the command computes it without the API server"),
     ("init", "the command computes it without the API server"),
     ("module save", "the command computes it without the API server"),

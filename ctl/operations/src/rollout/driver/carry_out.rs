@@ -17,9 +17,10 @@ impl RolloutDriver<'_> {
         let Found { mut stored, has_evidence, observed, report, .. } = found;
         let has_results = self.alerts.record_results(&mut stored.record.alerts);
         let has_note = stored.record.note_wait(&report.decision, now);
+        let has_driver = self.note_driver(&mut stored.record, now);
         match report.decision.action {
             RolloutAction::Wait => {
-                self.save(&mut stored, has_evidence || has_results || has_note, now).await?;
+                self.save(&mut stored, has_evidence || has_results || has_note || has_driver, now).await?;
                 Ok(stored.record)
             }
             RolloutAction::Deploy => {
@@ -101,11 +102,17 @@ impl RolloutDriver<'_> {
         let has_called = self.hooks.record_results(&mut stored.record, now);
         let has_results = self.alerts.record_results(&mut stored.record.alerts) || has_called;
         let has_note = stored.record.note_wait(decision, now);
+        let has_note = self.note_driver(&mut stored.record, now) || has_note;
         match self.save(&mut stored, has_results || has_note, now).await {
             // The next reconciliation reads what the other client has written.
             Err(Error::ConcurrentChange { .. }) => Ok(()),
             done => done,
         }
+    }
+
+    fn note_driver(&self, record: &mut Record, now: Timestamp) -> bool {
+        let driven = record.rollout.as_mut().zip(self.identity.as_ref());
+        driven.is_some_and(|(rollout, (kind, host))| rollout.note_driver(*kind, host, now))
     }
 
     async fn promote(&self, stored: StoredRecord) -> Result<Record, Error> {

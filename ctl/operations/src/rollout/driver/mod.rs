@@ -21,7 +21,10 @@ use super::hooks::{HookCaller, HookDispatcher};
 use super::report::RolloutReport;
 use super::send_error::FailedDelivery;
 use crate::{Cluster, Error};
-use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutPhase};
+use canary_release::record::Record;
+use canary_release::rollout::{
+    DRIVER_TIMEOUT, Decision, Driver, DriverKind, Ending, RolloutAction, RolloutPhase,
+};
 use canary_release::spec::{MetricQuery, ReleaseName};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -39,6 +42,10 @@ pub struct RolloutDriver<'c> {
     alerts: AlertDispatcher,
     metrics: Option<MetricAnalysis>,
     hooks: HookDispatcher,
+    /// Its kind and its host, for the record.
+    identity: Option<(DriverKind, String)>,
+    /// The controller that drives, as it was read last, and when it was seen last by this process.
+    followed: Option<(Driver, Timestamp)>,
 }
 
 impl<'c> RolloutDriver<'c> {
@@ -47,7 +54,30 @@ impl<'c> RolloutDriver<'c> {
         let alerts = AlertDispatcher::new(cluster.client.client.clone(), release.clone());
         let deployed = DeployedState::default();
         let hooks = HookDispatcher::default();
-        Self { cluster, release, timeout, baseline: None, deployed, alerts, metrics: None, hooks }
+        Self {
+            cluster,
+            release,
+            timeout,
+            baseline: None,
+            deployed,
+            alerts,
+            metrics: None,
+            hooks,
+            identity: None,
+            followed: None,
+        }
+    }
+
+    /// With what the record says of it. A command follows a controller that drives, and writes nothing until that has ended.
+    #[must_use]
+    pub fn with_identity(mut self, kind: DriverKind, host: String) -> Self {
+        self.identity = Some((kind, host));
+        self
+    }
+
+    /// The controller that drives the rollout instead.
+    pub fn followed(&self) -> Option<&Driver> {
+        self.followed.as_ref().map(|(driver, _)| driver)
     }
 
     /// With a sender of its alerts. Without one they stay in the record until a driver that has one; Events are written anyway. What is for a
@@ -95,6 +125,9 @@ impl<'c> RolloutDriver<'c> {
     /// If there is no rollout, and if the cluster refuses or does not answer. The next call continues what is left half done.
     pub async fn reconcile(&mut self, now: Timestamp) -> Result<RolloutReport, Error> {
         let found = Box::pin(self.find(now)).await?;
+        if self.follows(&found.as_read.record, now) {
+            return Ok(found.report);
+        }
         let mut report = found.report.clone();
         let (observed, train, is_deployed) = (found.observed.clone(), found.train.clone(), found.is_deployed);
         let as_read = found.as_read.clone();
@@ -126,6 +159,25 @@ impl<'c> RolloutDriver<'c> {
         let is_steady = is_deployed && report.record.state.generation == generation;
         self.baseline = is_steady.then(|| Baseline::new(&report.record, observed, train));
         Ok(report)
+    }
+
+    /// Whether a controller drives, and this is a command. The time since the controller was seen is measured by the clock of this process
+    /// alone.
+    fn follows(&mut self, record: &Record, now: Timestamp) -> bool {
+        let is_command = matches!(self.identity, Some((DriverKind::Command, _)));
+        let active = record.rollout.as_deref().filter(|rollout| is_command && rollout.is_active());
+        let driver = active.and_then(|rollout| rollout.driver.clone());
+        let Some(driver) = driver.filter(|driver| driver.kind == DriverKind::Controller) else {
+            self.followed = None;
+            return false;
+        };
+        let known = self.followed.take().filter(|(known, _)| *known == driver);
+        let seen = known.map_or(now, |(_, seen)| seen);
+        if now.duration_since(seen) >= DRIVER_TIMEOUT {
+            return false;
+        }
+        self.followed = Some((driver, seen));
+        true
     }
 
     fn call_hooks(&mut self, report: &mut RolloutReport, now: Timestamp) {

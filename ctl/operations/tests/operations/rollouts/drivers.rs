@@ -5,7 +5,9 @@ use super::{
 };
 use canary_release::alert::RolloutResult;
 use canary_release::delivery::deployed_config;
+use canary_release::rollout::DriverKind;
 use fake_api_server::fixture::run;
+use jiff::{SignedDuration, Timestamp};
 
 /// Drives a rollout in a process that is killed after so many writes, and then in another one. `None` if it was not killed.
 async fn killed_and_continued(canary: Canary, writes: u32) -> Option<RolloutFixture> {
@@ -106,4 +108,69 @@ fn two_drivers_take_each_step_once_and_count_no_response_twice() {
             assert_evidence_is_bounded(&fixture, &format!("{canary:?}")).await;
         });
     }
+}
+
+/// By clocks that agree, and by those that are ten minutes apart.
+#[test]
+fn a_command_follows_a_controller_that_drives_and_drives_when_it_was_not_seen_for_three_minutes() {
+    for apart in [0, 10, -10] {
+        run(async {
+            let mut fixture = RolloutFixture::started(Canary::Good).await;
+            let clusters = [fixture.api.cluster().await, fixture.api.cluster().await];
+            let [mut controller, mut command] = clusters.each_ref().map(|cluster| fixture.driver(cluster));
+            controller = controller.with_identity(DriverKind::Controller, "pod-1".to_owned());
+            command = command.with_identity(DriverKind::Command, "laptop".to_owned());
+            let apart = SignedDuration::from_mins(apart);
+            command.reconcile(fixture.now + apart).await.unwrap();
+            let driver = fixture.record().await.rollout.unwrap().driver.unwrap();
+            assert_eq!((driver.kind, driver.host.as_str()), (DriverKind::Command, "laptop"));
+
+            for _ in 0..3 {
+                controller.reconcile(fixture.now).await.unwrap();
+                let before = fixture.record().await;
+                command.reconcile(fixture.now + apart).await.unwrap();
+                assert_eq!(command.followed().map(|driver| driver.host.as_str()), Some("pod-1"));
+                assert_eq!(fixture.record().await, before, "a command that follows writes nothing");
+                fixture.pass().await;
+            }
+            // The controller is killed.
+            let mut followed = Vec::new();
+            for _ in 0..10 {
+                command.reconcile(fixture.now + apart).await.unwrap();
+                followed.push(command.followed().is_some());
+                fixture.pass().await;
+            }
+            let expected: Vec<bool> = (0..10).map(|interval| interval < 5).collect();
+            assert_eq!(followed, expected, "{apart}: seen last half a minute before the first");
+            let driver = fixture.record().await.rollout.unwrap().driver.unwrap();
+            assert_eq!(driver.host, "laptop", "{apart}");
+        });
+    }
+}
+
+/// A driver that has nothing to write says once a minute that it drives, and one that comes back is another one.
+#[test]
+fn the_record_names_the_driver_since_when_and_when_it_was_seen() {
+    run(async {
+        let mut rollout = RolloutFixture::started(Canary::Good).await.record().await.rollout.unwrap();
+        let at = |seconds: i64| Timestamp::from_second(1_000_000 + seconds).unwrap();
+        for (host, seconds, is_written, since) in [
+            ("a", 0_i64, true, 0_i64),
+            ("a", 30, false, 0),
+            ("a", 89, false, 0),
+            ("a", 150, true, 0),
+            ("b", 160, true, 160),
+            ("a", 161, true, 161),
+            ("a", -500, true, 161),
+        ] {
+            let found = rollout.note_driver(DriverKind::Controller, host, at(seconds));
+            let driver = rollout.driver.clone().unwrap();
+            assert_eq!(
+                (found, driver.since, driver.seen_at),
+                (is_written, at(since), at(seconds)),
+                "{host} {seconds}"
+            );
+        }
+        assert_eq!(rollout.driver.unwrap().to_string(), "the controller (a) since 1970-01-12T13:49:21Z");
+    });
 }

@@ -55,6 +55,7 @@ impl Record {
             measured: BTreeMap::new(),
             hooks: spec.hooks.hooks.clone(),
             hook_states: BTreeMap::new(),
+            driver: None,
             alerts: AlertState::begin(spec.alerts.receivers.clone(), by.at),
         }));
         self.count_by_group(Some(by.at), by);

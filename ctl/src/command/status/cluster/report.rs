@@ -15,7 +15,7 @@ use canary_release::rollout::Rollout;
 use canary_release::routing::{AmbientPods, UnmeshedPods};
 use canary_release::spec::ReleaseName;
 use canary_release::status::{
-    EmbeddedAtScale, NextStep, Observation, ObservedShare, ProxyStatus, ReadyPods, problems,
+    ControllerStatus, EmbeddedAtScale, NextStep, Observation, ObservedShare, ProxyStatus, ReadyPods, problems,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -42,6 +42,9 @@ pub(super) struct ClusterStatus {
     /// The rollout that goes by itself, or the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     rollout: Option<Box<Rollout>>,
+    /// What the controller that carries it out says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    controller: Option<ControllerStatus>,
     versions: Vec<Version>,
     /// Versions that are not live and have ready pods behind the Service, and how many.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -106,7 +109,11 @@ struct Draining {
 }
 
 impl ClusterStatus {
-    pub(super) fn new(name: &ReleaseName, observation: Observation, now: Timestamp) -> Self {
+    pub(super) fn new(
+        name: &ReleaseName,
+        (observation, controller): (Observation, Option<ControllerStatus>),
+        now: Timestamp,
+    ) -> Self {
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
         let canary = observation.record.state.version_of(Role::Canary);
         let share = canary
@@ -130,6 +137,7 @@ impl ClusterStatus {
             until: state
                 .until
                 .and_then(|until| Timestamp::from_second(i64::try_from(until.at_seconds).ok()?).ok()),
+            controller,
             versions,
             not_live,
             draining,
@@ -224,8 +232,14 @@ impl ClusterStatus {
         if let Some(pause) = &self.paused {
             writeln!(out, "paused by {}", escape::line(&pause.to_string()))?;
         }
+        if let Some(controller) = &self.controller {
+            writeln!(out, "{}", escape::line(&controller.to_string()))?;
+        }
         if let Some(rollout) = &self.rollout {
             writeln!(out, "rollout: {}", escape::line(&rollout.to_string()))?;
+            if let Some(driver) = rollout.driver.as_ref().filter(|_| rollout.is_active()) {
+                writeln!(out, "driven by {}", escape::line(&driver.to_string()))?;
+            }
         }
         Ok(())
     }

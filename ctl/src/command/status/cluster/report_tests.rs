@@ -45,7 +45,7 @@ fn healthy() -> Observation {
 fn text(observation: Observation) -> String {
     let mut text = String::new();
     let name = "shop/shop".parse().unwrap();
-    ClusterStatus::new(&name, observation, Timestamp::UNIX_EPOCH).text(&mut text).unwrap();
+    ClusterStatus::new(&name, (observation, None), Timestamp::UNIX_EPOCH).text(&mut text).unwrap();
     text
 }
 
