@@ -11,6 +11,7 @@
 //! secrets    Secrets that owners have given to releases Release     -> refusal
 //! status     the status of the object                     Record, report  -> Status
 //! reconcile  one object: apply, roll out, finish, report   JSON            -> Status
+//! definition the definition in the cluster, where it is another one   JSON   -> DefinitionDifference
 //! removal    releases whose object was deleted
 //! probes     liveness, readiness, metrics                 Gauges          -> HTTP
 //! run        watches, the Lease of the replica that works, and the queue
@@ -19,6 +20,7 @@
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
+mod definition;
 mod grants;
 mod manifests;
 mod object;
@@ -31,12 +33,13 @@ mod run;
 mod secrets;
 mod status;
 
+pub use definition::DefinitionDifference;
 pub use grants::{Grant, MissingGrant};
 pub use manifests::{Installation, NAME, grant_definition};
 pub use object::{ObjectError, release_of};
 pub use probes::{Gauges, serve};
 pub use reconcile::{Host, Preview, PreviewAction, Reconciled, Reconciler};
-pub use removal::{Removal, carried_out, remove};
+pub use removal::{Removal, carried_out, remove, remove_all};
 pub use request::{Action, Answer, Request};
 pub use roles::as_roles_are;
 pub use run::{ListError, Options, is_defined, preview, run};

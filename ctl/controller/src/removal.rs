@@ -7,11 +7,15 @@ use canary_operations::{
     Cluster, Error, LastAlerts, RollbackOptions, StoredRecord, UninstallOptions, WaitOptions,
 };
 use canary_release::spec::ReleaseName;
+use futures_util::{StreamExt as _, stream};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The wait for proxies.
 const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Removals at a time: each may wait for proxies.
+const CONCURRENCY: usize = 16;
 
 /// The result for a release whose object is gone.
 #[derive(Debug)]
@@ -38,20 +42,38 @@ pub async fn carried_out(cluster: &Cluster, namespaces: &[String]) -> Result<Vec
     Ok(ours.map(|(name, _)| name).collect())
 }
 
+/// Removes releases whose objects were deleted: first the users of every canary get stable, then the rest is removed. `is_gone` is asked
+/// before each release, as the removals before may have taken minutes; `removed` is told of each.
+pub async fn remove_all(
+    cluster: &Cluster,
+    names: &[ReleaseName],
+    is_gone: impl AsyncFn(&ReleaseName) -> bool,
+    removed: impl Fn(&ReleaseName, Result<Removal, Error>),
+) {
+    let give = async |name: &ReleaseName| {
+        if is_gone(name).await {
+            // What has failed is tried, and told, below.
+            Box::pin(give_to_stable(cluster, name)).await.ok();
+        }
+    };
+    stream::iter(names).for_each_concurrent(CONCURRENCY, give).await;
+    let remove = async |name: &ReleaseName| {
+        if is_gone(name).await {
+            removed(name, Box::pin(remove(cluster, name)).await);
+        } else {
+            removed(name, Ok(Removal::Nothing));
+        }
+    };
+    stream::iter(names).for_each_concurrent(CONCURRENCY, remove).await;
+}
+
 /// Removes a release whose object was deleted.
 ///
 /// # Errors
 ///
 /// If the cluster refuses or does not answer. The next call continues.
 pub async fn remove(cluster: &Cluster, name: &ReleaseName) -> Result<Removal, Error> {
-    let stored = match cluster.get_or_recover_record(name, &BTreeSet::new()).await {
-        Err(Error::Unknown { .. }) => return Ok(Removal::Nothing),
-        found => found?,
-    };
-    if !stored.record.is_carried_out() {
-        return Ok(Removal::Nothing);
-    }
-    let stored = end_canary(cluster, name, stored).await?;
+    let Some(stored) = give_to_stable(cluster, name).await? else { return Ok(Removal::Nothing) };
     let waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
     let options = UninstallOptions { skipped: &[], waiting, alerts: LastAlerts::default() };
     match Box::pin(cluster.uninstall(name, stored, options)).await {
@@ -59,6 +81,18 @@ pub async fn remove(cluster: &Cluster, name: &ReleaseName) -> Result<Removal, Er
         Err(error) if error.is_refusal() || error.is_transient() => Ok(Removal::Waits(Box::new(error))),
         Err(error) => Err(error),
     }
+}
+
+/// Ends the canary of a release that a controller has applied; `None` if there is no such release.
+async fn give_to_stable(cluster: &Cluster, name: &ReleaseName) -> Result<Option<StoredRecord>, Error> {
+    let stored = match cluster.get_or_recover_record(name, &BTreeSet::new()).await {
+        Err(Error::Unknown { .. }) => return Ok(None),
+        found => found?,
+    };
+    if !stored.record.is_carried_out() {
+        return Ok(None);
+    }
+    end_canary(cluster, name, stored).await.map(Some)
 }
 
 /// Everybody is on stable with their next request, while subsets and routes stay: without these the Service would send users of stable to

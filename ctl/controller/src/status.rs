@@ -67,6 +67,26 @@ pub struct Condition {
     pub observed_generation: i64,
 }
 
+impl Condition {
+    /// A condition by type, status, reason and message. Its time is that of the conditions before where its status is the same.
+    pub(crate) fn new(
+        (kind, status): (&str, &str),
+        (reason, message): (&str, &str),
+        observed_generation: i64,
+        (now, before): (Timestamp, &[Self]),
+    ) -> Self {
+        let last = before.iter().find(|condition| condition.kind == kind && condition.status == status);
+        Self {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            last_transition_time: last.map_or(now, |condition| condition.last_transition_time),
+            observed_generation,
+        }
+    }
+}
+
 /// A problem of a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
@@ -176,9 +196,13 @@ impl Verdict<'_> {
 }
 
 impl Status {
-    /// The status of an object as it is.
+    /// The status of an object as it is, without the fields that only another version of the controller can read.
     pub fn of(object: &Value) -> Self {
-        let status = object.get("status").cloned().unwrap_or_default();
+        let mut status = object.get("status").cloned().unwrap_or_default();
+        let unreadable = unreadable(object);
+        if let Value::Object(status) = &mut status {
+            status.retain(|field, _| !unreadable.contains(field));
+        }
         serde_json::from_value(status).unwrap_or_default()
     }
 
@@ -192,16 +216,7 @@ impl Status {
         self.conditions = same
             .chain(promoted)
             .map(|(kind, status)| {
-                let last =
-                    before.iter().find(|condition| condition.kind == kind && condition.status == status);
-                Condition {
-                    kind: kind.to_owned(),
-                    status: status.to_owned(),
-                    reason: verdict.reason.to_owned(),
-                    message: verdict.message.to_owned(),
-                    last_transition_time: last.map_or(now, |condition| condition.last_transition_time),
-                    observed_generation: generation,
-                }
+                Condition::new((kind, status), (verdict.reason, verdict.message), generation, (now, &before))
             })
             .collect();
     }
@@ -226,6 +241,19 @@ impl Status {
         self.rollout = record.rollout.as_deref().map(|rollout| rollout_status(rollout, report));
         self.waiting_for = report.map(|report| report.decision.reason.clone());
     }
+}
+
+/// The fields of a status that this version cannot read: another one has written them.
+pub(crate) fn unreadable(object: &Value) -> Vec<String> {
+    let status = object.get("status").cloned().unwrap_or_default();
+    if serde_json::from_value::<Status>(status.clone()).is_ok() {
+        return Vec::new();
+    }
+    let is_unreadable = |(field, value): (&String, &Value)| {
+        let alone = Value::Object([(field.clone(), value.clone())].into_iter().collect());
+        serde_json::from_value::<Status>(alone).is_err().then(|| field.clone())
+    };
+    status.as_object().into_iter().flatten().filter_map(is_unreadable).collect()
 }
 
 /// In percent.

@@ -20,13 +20,15 @@ pub use preview::{Preview, PreviewAction};
 pub(crate) use report::resource;
 
 use crate::object::ObjectError;
-use crate::{Grant, MissingGrant, Status};
+use crate::{DefinitionDifference, GROUP, Grant, MissingGrant, Status};
 use canary_operations::{Cluster, Error, RolloutDriver, RolloutReport};
 use canary_release::object::Reference;
 use canary_release::record::Record;
 use canary_release::spec::{Release, ReleaseName, Versions};
 use canary_release::status::TrafficWindow;
 use jiff::{SignedDuration, Timestamp};
+use kube::Api;
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +81,8 @@ pub struct Reconciler<'c, H> {
     owned: RefCell<BTreeMap<ReleaseName, Vec<Reference>>>,
     /// The releases of which an object was changed since they were applied.
     changed: RefCell<BTreeSet<ReleaseName>>,
+    /// How the definition in the cluster differs from ours.
+    definition: RefCell<Option<DefinitionDifference>>,
 }
 
 /// The state of a release between two reconciliations.
@@ -140,7 +144,8 @@ impl<'c, H: Host> Reconciler<'c, H> {
         (identity, interval): (String, Duration),
     ) -> Self {
         let (followed, owned, changed) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Self { cluster, host, client, identity, interval, followed, owned, changed }
+        let definition = RefCell::default();
+        Self { cluster, host, client, identity, interval, followed, owned, changed, definition }
     }
 
     /// Carries out an object, and writes its status.
@@ -170,6 +175,23 @@ impl<'c, H: Host> Reconciler<'c, H> {
         let reconciled = Box::pin(self.report(&subject, status, carried, &mut followed)).await;
         self.followed.borrow_mut().insert(name, followed);
         reconciled
+    }
+
+    /// Compares the definition in the cluster with that of this controller, for the condition of each object. The difference, where it is
+    /// another one than before.
+    ///
+    /// # Errors
+    ///
+    /// If the definition cannot be read.
+    pub async fn compare_definition(&self) -> Result<Option<DefinitionDifference>, kube::Error> {
+        let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        let definitions: Api<DynamicObject> =
+            Api::all_with(self.client.clone(), &ApiResource::from_gvk(&kind));
+        let found = definitions.get_opt(&format!("releases.{GROUP}")).await?;
+        let found = found.map(serde_json::to_value).transpose().map_err(kube::Error::SerdeError)?;
+        let difference = found.as_ref().and_then(DefinitionDifference::of);
+        let before = self.definition.replace(difference.clone());
+        Ok(difference.filter(|difference| before.as_ref() != Some(difference)))
     }
 
     /// The releases to which one of our objects belongs. Each is applied with the next reconciliation, for it may have been changed.

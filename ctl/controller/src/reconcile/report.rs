@@ -4,8 +4,9 @@ use super::answer::with_causes;
 use super::{
     Carried, Followed, Host, OBSERVE_AGAIN, Obstacle, Reconciled, Reconciler, Subject, generation_of,
 };
+use crate::definition::CONDITION;
 use crate::request::Answer;
-use crate::status::{Phase, Problem, Status, Verdict};
+use crate::status::{Condition, Phase, Problem, Status, Verdict, unreadable};
 use crate::{GROUP, STATUS_MANAGER, VERSION};
 use canary_operations::{Error, StoredRecord};
 use canary_release::spec::ReleaseName;
@@ -21,6 +22,9 @@ use std::time::{Duration, Instant};
 const RETRY: Duration = Duration::from_secs(10);
 /// After one that a person has to end: an edit of the object or of a grant comes as an event.
 const AFTER_REFUSAL: Duration = Duration::from_mins(2);
+
+/// The status of a response to an object that its definition does not allow.
+const INVALID: u16 = 422;
 
 /// The resource of the objects.
 pub(crate) fn resource() -> ApiResource {
@@ -137,13 +141,42 @@ impl<'c, H: Host> Reconciler<'c, H> {
 
     /// Writes the status, and nothing if it is the same. A request that arrives concurrently stays.
     pub(super) async fn write_status(&self, object: &Value, status: &Status) -> Result<(), kube::Error> {
-        if *status == Status::of(object) {
+        let before = Status::of(object);
+        let mut status = status.clone();
+        status.conditions.extend(self.definition_condition(&status, &before));
+        if status == before {
             return Ok(());
         }
-        let mut body = serde_json::to_value(status).map_err(kube::Error::SerdeError)?;
-        clear_absent(&mut body);
-        let patch = json!({"metadata": {"uid": text(object, "uid")}, "status": body});
-        self.patch_status(object, patch).await.map(drop)
+        let mut body = serde_json::to_value(&status).map_err(kube::Error::SerdeError)?;
+        clear_absent(&mut body, &unreadable(object));
+        let patch = |status: Value| json!({"metadata": {"uid": text(object, "uid")}, "status": status});
+        match self.patch_status(object, patch(body)).await {
+            // An older definition does not know a word of the status. The conditions are the same in all.
+            Err(kube::Error::Api(response)) if response.code == INVALID => {
+                self.failed_status(&mut status, &before, &response.message);
+                let fields = json!({"observedGeneration": status.observed_generation, "conditions": status.conditions});
+                self.patch_status(object, patch(fields)).await.map(drop)
+            }
+            written => written.map(drop),
+        }
+    }
+
+    /// Says that the definition in the cluster is another one than this controller's.
+    fn definition_condition(&self, status: &Status, before: &Status) -> Option<Condition> {
+        let definition = self.definition.borrow();
+        let difference = definition.as_ref()?;
+        let (reason, message) = (difference.reason(), difference.message());
+        let times = (Timestamp::now(), &before.conditions[..]);
+        Some(Condition::new((CONDITION, "False"), (reason, &message), status.observed_generation, times))
+    }
+
+    /// Says that the API server refuses the status, which was carried out all the same.
+    fn failed_status(&self, status: &mut Status, before: &Status, refusal: &str) {
+        let message = format!("the API server refuses the status of this controller: {refusal}");
+        let times = (Timestamp::now(), &before.conditions[..]);
+        status.conditions.retain(|condition| condition.kind != CONDITION);
+        let kind = (CONDITION, "False");
+        status.conditions.push(Condition::new(kind, ("Older", &message), status.observed_generation, times));
     }
 
     /// Takes the request of an object, on the condition that no other client has written the object since it was read. Whether it was taken.
@@ -184,12 +217,12 @@ pub(crate) fn releases(client: Client, namespace: &str) -> Api<DynamicObject> {
     Api::namespaced_with(client, namespace, &resource())
 }
 
-/// A merge patch deletes what is null: here what a status does not have any more.
-fn clear_absent(status: &mut Value) {
+/// A merge patch deletes what is null: here what a status does not have any more. What another version has written stays.
+fn clear_absent(status: &mut Value, unreadable: &[String]) {
     let fields =
         ["stable", "canary", "weight", "seen", "rollout", "problems", "waitingFor", "driver", "lastRequest"];
     if let Value::Object(status) = status {
-        for field in fields {
+        for field in fields.into_iter().filter(|field| !unreadable.iter().any(|other| other == field)) {
             status.entry(field).or_insert(Value::Null);
         }
     }

@@ -2,12 +2,13 @@
 
 use super::{DEBOUNCE, Shared, api};
 use crate::reconcile::{name_of, resource};
-use crate::removal::{Removal, carried_out, remove};
+use crate::removal::{Removal, carried_out, remove_all};
 use crate::{GROUP, Host, Reconciler};
 use canary_operations::Error;
 use canary_release::spec::ReleaseName;
 use kube::api::ListParams;
 use kube::core::{ApiResource, GroupVersionKind};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ pub(super) async fn remove_deleted<H: Host>(shared: &Shared<'_>, reconciler: &Re
             () = shared.deleted.notified() => tokio::time::sleep(DEBOUNCE).await,
             () = tokio::time::sleep(again) => {}
         }
-        again = match remove_all(shared, reconciler).await {
+        again = match remove_gone(shared, reconciler).await {
             Ok(false) => LOOK_AGAIN,
             Ok(true) => REMOVE_AGAIN,
             Err(error) => {
@@ -36,7 +37,7 @@ pub(super) async fn remove_deleted<H: Host>(shared: &Shared<'_>, reconciler: &Re
 }
 
 /// Whether something is left to remove.
-async fn remove_all<H: Host>(shared: &Shared<'_>, reconciler: &Reconciler<'_, H>) -> Result<bool, Error> {
+async fn remove_gone<H: Host>(shared: &Shared<'_>, reconciler: &Reconciler<'_, H>) -> Result<bool, Error> {
     let cluster = reconciler.cluster();
     let namespaces: Vec<String> = shared.options.namespace.iter().cloned().collect();
     // Records first: an object that is created in between has its record later than this list.
@@ -45,31 +46,31 @@ async fn remove_all<H: Host>(shared: &Shared<'_>, reconciler: &Reconciler<'_, H>
         return Ok(false);
     }
     let Some(objects) = listed(shared).await else { return Ok(true) };
-    let mut is_left = false;
-    for name in recorded.into_iter().filter(|name| !objects.contains(name)) {
-        // The removals before may have taken minutes.
-        if listed(shared).await.is_none_or(|objects| objects.contains(&name)) {
-            is_left = true;
-            continue;
+    let gone: Vec<ReleaseName> = recorded.into_iter().filter(|name| !objects.contains(name)).collect();
+    let is_left = Cell::new(false);
+    let is_gone = async |name: &ReleaseName| {
+        let is_gone = listed(shared).await.is_some_and(|objects| !objects.contains(name));
+        is_left.set(is_left.get() || !is_gone);
+        is_gone
+    };
+    let removed = |name: &ReleaseName, removal: Result<Removal, Error>| match removal {
+        Ok(Removal::Uninstalled) => {
+            (shared.options.log)(&format!("{name}: uninstalled, its object was deleted"));
         }
-        match Box::pin(remove(cluster, &name)).await {
-            Ok(Removal::Uninstalled) => {
-                (shared.options.log)(&format!("{name}: uninstalled, its object was deleted"));
-            }
-            Ok(Removal::Nothing) => {}
-            Ok(Removal::Waits(why)) => {
-                is_left = true;
-                (shared.options.log)(&format!(
-                    "{name}: its object was deleted, stable has all users; waits: {why}"
-                ));
-            }
-            Err(error) => {
-                is_left = true;
-                shared.options.failed(&format!("{name}: its object was deleted: {error}"));
-            }
+        Ok(Removal::Nothing) => {}
+        Ok(Removal::Waits(why)) => {
+            is_left.set(true);
+            (shared.options.log)(&format!(
+                "{name}: its object was deleted, stable has all users; waits: {why}"
+            ));
         }
-    }
-    Ok(is_left)
+        Err(error) => {
+            is_left.set(true);
+            shared.options.failed(&format!("{name}: its object was deleted: {error}"));
+        }
+    };
+    Box::pin(remove_all(cluster, &gone, is_gone, removed)).await;
+    Ok(is_left.get())
 }
 
 /// The objects that exist by a list of this moment: what a watch has missed must not remove a release. `None` where that is not known: a list

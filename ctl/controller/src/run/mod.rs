@@ -38,6 +38,8 @@ use tokio::sync::{Notify, mpsc, watch};
 const WATCH_SECONDS: u32 = 25;
 /// A write of ours comes back as several events.
 const DEBOUNCE: Duration = Duration::from_secs(1);
+/// The definition of the objects is compared with ours this often.
+const COMPARE_AGAIN: Duration = Duration::from_mins(10);
 /// Operations at a time: each may wait for proxies.
 const CONCURRENCY: u16 = 16;
 /// The kinds of Istio's objects that are repaired when others have changed them.
@@ -162,7 +164,24 @@ async fn work<H: Host>(client: &Client, reconciler: &Reconciler<'_, H>, options:
             shared.handle(event, reconciler);
         }
     };
-    tokio::join!(events, reconcile_queue(&shared, reconciler, queued), remove_deleted(&shared, reconciler));
+    tokio::join!(
+        events,
+        reconcile_queue(&shared, reconciler, queued),
+        remove_deleted(&shared, reconciler),
+        compare_definition(&shared, reconciler)
+    );
+}
+
+/// Tells once of a definition that is another one than ours, now and after an upgrade.
+async fn compare_definition<H: Host>(shared: &Shared<'_>, reconciler: &Reconciler<'_, H>) {
+    loop {
+        match reconciler.compare_definition().await {
+            Ok(Some(difference)) => (shared.options.log)(&difference.message()),
+            Ok(None) => {}
+            Err(error) => shared.options.failed(&error.to_string()),
+        }
+        tokio::time::sleep(COMPARE_AGAIN).await;
+    }
 }
 
 fn api(client: &Client, namespace: Option<&str>, resource: &ApiResource) -> Api<DynamicObject> {

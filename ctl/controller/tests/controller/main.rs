@@ -7,10 +7,13 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod clocks;
 mod killed;
+mod many;
 mod object;
 mod previews;
 mod removed;
 mod requests;
 mod rollouts;
 mod tenants;
+mod versions;

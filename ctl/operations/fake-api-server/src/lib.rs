@@ -4,6 +4,7 @@
 //! request             method, path and body of a request              http::Request  -> Request
 //! access              what the user may not do, and what is refused  Request        -> Response
 //! store               objects with versions: create, read, replace    Request        -> Response
+//! definitions         fields and words that a definition lacks         schema, object -> object
 //! server_side_apply   field managers, conflicts, removed fields       Value          -> Value
 //! proxies             what istiod sends to proxies, and their metrics objects        -> text
 //! controllers         Deployments make ReplicaSets, and these pods objects        -> objects
@@ -21,6 +22,7 @@
 
 mod access;
 mod controllers;
+mod definitions;
 pub mod fixture;
 mod kill;
 mod listen;

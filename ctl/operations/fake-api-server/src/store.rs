@@ -1,5 +1,6 @@
 //! Objects by path, each with a version that every change raises.
 
+use super::definitions::{prune, refusal, schema_of};
 use super::request::{Request, conflicts, failure, json};
 use super::server_side_apply::{applied, updated};
 use http::{Method, Response};
@@ -90,7 +91,7 @@ impl Store {
             None if kind.ends_with('s') => format!("{kind}es"),
             None => format!("{kind}s"),
         };
-        let collection = if body["kind"] == "Namespace" {
+        let collection = if namespace.is_empty() {
             format!("/{root}/{api_version}/{plural}")
         } else {
             format!("/{root}/{api_version}/namespaces/{namespace}/{plural}")
@@ -184,6 +185,11 @@ impl Store {
     }
 
     fn commit(&mut self, request: &Request, key: Key, after: Value) -> Response<Body> {
+        if let Some(schema) = self.schema(&after)
+            && let Some(refused) = refusal(schema, &after, "")
+        {
+            return failure(422, "Invalid", &refused);
+        }
         if request.is_dry_run() {
             return json(200, &after);
         }
@@ -191,9 +197,16 @@ impl Store {
         json(code, self.put(key, after))
     }
 
+    fn schema(&self, object: &Value) -> Option<&Value> {
+        schema_of(self.of_kind("CustomResourceDefinition"), &object["kind"])
+    }
+
     /// Stores an object under a version of its own, if it differs from the stored one.
     fn put(&mut self, key: Key, mut after: Value) -> &Value {
         self.version += 1;
+        if let Some(schema) = self.schema(&after) {
+            prune(schema, &mut after);
+        }
         let before = self.objects.get(&key);
         let field =
             |name: &str, new: String| before.map_or(json!(new), |before| before["metadata"][name].clone());
@@ -222,9 +235,9 @@ fn split(path: &str) -> (&str, Option<&str>) {
     let path = path.strip_suffix("/status").unwrap_or(path);
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     // `api/v1/namespaces/<namespace>/<plural>/<name>`, or `apis/<group>/<version>/…`.
-    let is_namespace = parts.len() == 4 && path.starts_with("/api/v1/namespaces/");
     let named = if path.starts_with("/apis/") { 7 } else { 6 };
-    if parts.len() < named && !is_namespace {
+    // Without a namespace it is two parts shorter.
+    if parts.len() < named && parts.len() != named - 2 {
         return (path, None);
     }
     let (collection, name) = path.rsplit_once('/').unwrap();
