@@ -8,10 +8,10 @@ use serde_json::Value;
 
 /// The condition of an object by which users see that the definition is another one.
 pub(crate) const CONDITION: &str = "DefinitionCurrent";
-/// Where the fields are.
+/// The place of the fields.
 const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema";
 
-/// How the definition in the cluster differs from that of this controller.
+/// The difference of the definition in the cluster from that of this controller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DefinitionDifference {
     /// The fields that only this controller knows, each as `spec.name`.

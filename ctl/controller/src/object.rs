@@ -3,8 +3,8 @@
 use crate::grants::namespaces;
 use crate::secrets;
 use canary_release::file::{self, parse};
+use canary_release::record::{CARRIED_OUT_BY, CONTROLLER};
 use canary_release::spec::{Mode, Module, ObjectMetadata, Release, SecretSource};
-use canary_release::status::{CARRIED_OUT_BY, CONTROLLER};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 

@@ -51,7 +51,7 @@ pub(super) struct Controller {
     output: Output,
 }
 
-/// What each release would get.
+/// The previews of releases.
 #[derive(Clone, Debug, Serialize)]
 struct PreviewReport {
     releases: Vec<Preview>,

@@ -81,7 +81,7 @@ pub struct Reconciler<'c, H> {
     owned: RefCell<BTreeMap<ReleaseName, Vec<Reference>>>,
     /// The releases of which an object was changed since they were applied.
     changed: RefCell<BTreeSet<ReleaseName>>,
-    /// How the definition in the cluster differs from ours.
+    /// The difference of the definition in the cluster from ours.
     definition: RefCell<Option<DefinitionDifference>>,
 }
 

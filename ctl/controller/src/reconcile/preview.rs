@@ -1,4 +1,4 @@
-//! What an object would get now. Reads only.
+//! The preview of an object. Reads only.
 
 use super::answer::with_causes;
 use super::carry_out::{check_grants, has_rollout, starts_rollout};
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a controller would do for a release.
+/// The action of a controller for a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PreviewAction {
@@ -63,7 +63,7 @@ impl Preview {
 }
 
 impl<H: Host> Reconciler<'_, H> {
-    /// What an object would get now. Writes nothing.
+    /// The preview of an object. Writes nothing.
     pub async fn preview(&self, object: &Value, grants: &[Grant], now: Timestamp) -> Preview {
         let Some(name) = name_of(object) else {
             let named = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();

@@ -65,7 +65,7 @@ pub struct Options {
     pub gauges: Arc<Gauges>,
 }
 
-/// What a controller needs cannot be listed.
+/// Objects, grants or records cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
     /// Objects or grants.

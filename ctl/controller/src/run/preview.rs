@@ -1,4 +1,4 @@
-//! What a controller would do now for every object, and for the releases whose object is gone. Reads only, and takes no Lease.
+//! Previews of every object, and of the releases whose object is gone. Reads only, and takes no Lease.
 
 use super::{ListError, api};
 use crate::reconcile::{Preview, PreviewAction, name_of, resource};
@@ -12,7 +12,7 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::Value;
 use std::time::Duration;
 
-/// What each release of a namespace, or of all, would get now, sorted by name.
+/// The previews of the releases of a namespace, or of all, sorted by name.
 ///
 /// # Errors
 ///

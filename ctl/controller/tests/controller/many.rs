@@ -25,7 +25,7 @@ async fn create(fixture: &Fixture, cluster: &Cluster, count: usize) -> Vec<Strin
         let mut object = object(&changes);
         object["metadata"]["name"] = json!(name);
         fixture.api.state().create(&object);
-        for _ in 0..2 {
+        for _ in 0..3 {
             let object = fixture.api.state().store.find("Release", name).unwrap().clone();
             Box::pin(reconciler.reconcile(&object, grants, fixture.now)).await.unwrap();
         }
@@ -54,6 +54,7 @@ fn assert_all_end(count: usize, at_most: Duration) {
         let fixture = Fixture::new(&json!({}));
         fixture.api.state().store.remove("Release", "shop");
         let cluster = fixture.api.cluster_with(options()).await;
+        let started = Instant::now();
         let names = create(&fixture, &cluster, count).await;
         let records = cluster.releases(&[]).await.unwrap();
         let with_canary = |records: &[canary_operations::FoundRelease]| {
@@ -71,6 +72,7 @@ fn assert_all_end(count: usize, at_most: Duration) {
             seen.lock().unwrap().push(line.to_owned());
         });
         names.iter().for_each(|name| fixture.api.state().store.remove("Release", name));
+        println!("created after {:?}", started.elapsed());
         let begun = Instant::now();
         assert_eq!(remove(&cluster, count).await, (0, count), "the canaries' pods keep routes and subsets");
         let stable_after = begun.elapsed();

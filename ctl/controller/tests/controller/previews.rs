@@ -21,7 +21,7 @@ async fn previewed(fixture: &Fixture) -> Preview {
     preview
 }
 
-/// How an object comes into a state, the action that follows, and a part of its reason.
+/// A state, changes of the object before and after it, the action that follows, and a part of its reason.
 type Case = (&'static str, Value, fn(&mut Fixture), PreviewAction, &'static str);
 
 fn cases() -> Vec<Case> {

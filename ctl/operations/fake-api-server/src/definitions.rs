@@ -1,4 +1,4 @@
-//! What the definition of a kind makes of an object: fields that it lacks are dropped, words that it does not know are refused.
+//! The definition of a kind and its objects: fields that it lacks are dropped, words that it does not know are refused.
 
 use serde_json::Value;
 

@@ -16,13 +16,17 @@ use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Client};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 use tokio::runtime::Handle;
+use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
 /// Grace period in which an interrupted process releases its Leases.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The longest wait for other operations of the same process: those of hundreds of releases behind one gateway.
+const QUEUED: Duration = Duration::from_mins(10);
 
 /// The validity of a Lease, and the wait of a process for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,11 +82,16 @@ pub(crate) struct LeaseManager {
     user: String,
     timing: LeaseTiming,
     waits: Option<LeaseWaitObserver>,
+    /// The operations of this process that need the same Lease, in the order in which they came: without requests, and none is starved.
+    queues: Mutex<BTreeMap<NamespacedName, Arc<Queue>>>,
 }
 
+/// Its holder may take the Lease.
+type Queue = tokio::sync::Mutex<()>;
+
 impl LeaseManager {
-    pub(crate) const fn new(client: Client, user: String, timing: LeaseTiming) -> Self {
-        Self { client, user, timing, waits: None }
+    pub(crate) fn new(client: Client, user: String, timing: LeaseTiming) -> Self {
+        Self { client, user, timing, waits: None, queues: Mutex::default() }
     }
 
     pub(crate) fn set_wait_observer(&mut self, waits: LeaseWaitObserver) {
@@ -103,6 +112,10 @@ impl LeaseManager {
         places.sort();
         places.dedup();
         let holder = self.holder(&task);
+        let mut turns = Vec::new();
+        for place in &places {
+            turns.push(self.turn(place, &holder).await?);
+        }
         let mut held = Held { leases: Vec::new(), every: self.timing.lease / 3 };
         for (namespace, name) in places {
             let api: Api<Lease> = Api::namespaced(self.client.clone(), &namespace);
@@ -120,6 +133,20 @@ impl LeaseManager {
             give_back(&api, &lease).await?;
         }
         done
+    }
+
+    /// Waits for the operations of this process that came before.
+    async fn turn(&self, place: &NamespacedName, holder: &str) -> Result<OwnedMutexGuard<()>, Error> {
+        let queue = {
+            let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+            queues.retain(|_, queue| Arc::strong_count(queue) > 1);
+            Arc::clone(queues.entry(place.clone()).or_default())
+        };
+        let limit = QUEUED.max(self.timing.wait);
+        tokio::time::timeout(limit, queue.lock_owned()).await.map_err(|_| {
+            let (namespace, name) = place;
+            Error::Held { lease: format!("{namespace}/{name}"), holder: holder.to_owned(), since: None }
+        })
     }
 
     /// Refuses a namespace that does not exist: [`with_leases`](Self::with_leases) takes a missing one for deleted, and works without its Lease.

@@ -11,6 +11,7 @@
 //! recover         a record that was deleted, from the objects            objects        -> Record
 //! recover_versions  what versions have for themselves, of these        objects        -> ServiceRef
 //! service_ref     the Service, and the objects of single versions        Record         -> names
+//! carried_out     the mark of a release that a controller carries out
 //! pause           the pause of a release, with its pauser
 //! rollout         a rollout in the record: start, transitions, alerts, results   Decision -> Record
 //! train_round     the role changes of one promotion of a train           Record         -> TrainRound
@@ -18,6 +19,7 @@
 //! error           why there is no record, or no change of it
 //! ```
 
+mod carried_out;
 mod error;
 mod expiry;
 mod history;
@@ -34,6 +36,7 @@ mod seal;
 mod service_ref;
 mod train_round;
 
+pub use carried_out::{CARRIED_OUT_BY, CONTROLLER};
 pub use error::Error;
 pub use expiry::Expiry;
 pub use history::{Author, History, HistoryEntry};

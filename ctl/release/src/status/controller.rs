@@ -1,13 +1,7 @@
-//! What a controller says of a release that it carries out.
+//! The status that a controller has written for a release.
 
-use crate::record::Record;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// The annotation of every object of a release that a controller carries out. It is part of the sealed record.
-pub const CARRIED_OUT_BY: &str = "canary-ctl.io/carried-out-by";
-/// Its value: the same for all releases, because objects that they share have the annotations of each.
-pub const CONTROLLER: &str = "controller";
 
 /// The status of the object of a release, as far as people need it beside the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,13 +16,6 @@ pub struct ControllerStatus {
     /// The condition for which the release waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<String>,
-}
-
-impl Record {
-    /// Whether a controller carries out the release.
-    pub fn is_carried_out(&self) -> bool {
-        self.metadata.annotations.get(CARRIED_OUT_BY).is_some_and(|value| value == CONTROLLER)
-    }
 }
 
 impl fmt::Display for ControllerStatus {

@@ -42,7 +42,7 @@ mod template_drift;
 mod unfinished_deployment;
 mod window;
 
-pub use controller::{CARRIED_OUT_BY, CONTROLLER, ControllerStatus};
+pub use controller::ControllerStatus;
 pub use embedded_at_scale::EmbeddedAtScale;
 pub use lost_cookies::LostCookies;
 pub use lost_subsets::{LostSubset, lost_subsets};

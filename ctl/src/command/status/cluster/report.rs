@@ -42,7 +42,7 @@ pub(super) struct ClusterStatus {
     /// The rollout that goes by itself, or the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     rollout: Option<Box<Rollout>>,
-    /// What the controller that carries it out says.
+    /// The status that the controller has written.
     #[serde(skip_serializing_if = "Option::is_none")]
     controller: Option<ControllerStatus>,
     versions: Vec<Version>,
