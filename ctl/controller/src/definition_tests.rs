@@ -13,7 +13,7 @@ fn a_definition_is_compared_by_its_fields_and_words() {
         (|schema| schema["description"] = json!("another text"), &[], &[]),
         (
             |schema| {
-                drop(schema["properties"]["spec"]["properties"].as_object_mut().unwrap().remove("rollout"))
+                drop(schema["properties"]["spec"]["properties"].as_object_mut().unwrap().remove("rollout"));
             },
             &["spec.rollout"],
             &[],

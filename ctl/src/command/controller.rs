@@ -3,7 +3,7 @@
 use super::arguments::{ClusterAccess, Output, only_client};
 use super::{rollout, target};
 use crate::hint::ShellCommand;
-use crate::report::{self, PlanReport, Printer, Report, escape};
+use crate::report::{self, Format, PlanReport, Printer, Report, escape};
 use crate::{Error, Outcome, module};
 use canary_controller::{
     Gauges, Host, Installation, NAME, Options, Preview, PreviewAction, is_defined, preview,
@@ -120,20 +120,7 @@ pub(super) async fn run(arguments: &Controller, printer: &mut Printer) -> Result
         return Ok(Outcome::Done);
     }
     let gauges = Arc::new(Gauges::default());
-    let format = printer.format;
-    let log = move |line: &str| {
-        let mut printer = Printer::of_process();
-        printer.format = format;
-        printer.message(&format!("{:.0} {line}", jiff::Timestamp::now()));
-    };
-    let options = Options {
-        namespace: arguments.cluster.namespace.as_ref().map(ToString::to_string),
-        lease: (arguments.lease_namespace.to_string(), NAME.to_owned()),
-        identity: rollout::process_name(),
-        interval: Duration::from_secs(arguments.interval.get()),
-        log: Box::new(log),
-        gauges: Arc::clone(&gauges),
-    };
+    let options = options(arguments, printer.format, &gauges);
     let probes = async {
         match arguments.listen {
             Some(address) => {
@@ -152,6 +139,22 @@ pub(super) async fn run(arguments: &Controller, printer: &mut Printer) -> Result
         () = terminated() => {}
     }
     Ok(Outcome::Done)
+}
+
+fn options(arguments: &Controller, format: Format, gauges: &Arc<Gauges>) -> Options {
+    let log = move |line: &str| {
+        let mut printer = Printer::of_process();
+        printer.format = format;
+        printer.message(&format!("{:.0} {line}", jiff::Timestamp::now()));
+    };
+    Options {
+        namespace: arguments.cluster.namespace.as_ref().map(ToString::to_string),
+        lease: (arguments.lease_namespace.to_string(), NAME.to_owned()),
+        identity: rollout::process_name(),
+        interval: Duration::from_secs(arguments.interval.get()),
+        log: Box::new(log),
+        gauges: Arc::clone(gauges),
+    }
 }
 
 async fn terminated() {

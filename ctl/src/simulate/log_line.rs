@@ -87,7 +87,7 @@ pub(super) fn client(line: &[u8]) -> Option<Cow<'_, [u8]>> {
         LogFormat::Common => words(line).next().map(Cow::Borrowed),
         LogFormat::Envoy => quoted(line).nth(1).map(first_of_list),
         LogFormat::Istio => quoted(line).nth(2).map(first_of_list),
-        LogFormat::Json => member(object(line)?, &JSON_CLIENTS),
+        LogFormat::Json => member(&object(line)?, &JSON_CLIENTS),
         LogFormat::HaProxy => haproxy(line).map(without_port),
         LogFormat::Alb => words(line).nth(3).map(without_port),
     }
@@ -97,7 +97,7 @@ pub(super) fn client(line: &[u8]) -> Option<Cow<'_, [u8]>> {
 pub(super) fn user(line: &[u8]) -> Option<Cow<'_, [u8]>> {
     match LogFormat::of(line)? {
         LogFormat::Common => words(line.trim_ascii()).nth(2).map(Cow::Borrowed),
-        LogFormat::Json => member(object(line)?, &JSON_USERS),
+        LogFormat::Json => member(&object(line)?, &JSON_USERS),
         _ => None,
     }
 }
@@ -130,7 +130,7 @@ fn object(line: &[u8]) -> Option<Value> {
     serde_json::from_slice(line.trim_ascii()).ok()
 }
 
-fn member<'l>(object: Value, names: &[&str]) -> Option<Cow<'l, [u8]>> {
+fn member<'l>(object: &Value, names: &[&str]) -> Option<Cow<'l, [u8]>> {
     let text = |name: &&str| {
         let found = object.pointer(&format!("/{name}"))?.as_str();
         found.filter(|text| !text.is_empty() && *text != "-")

@@ -226,8 +226,8 @@ mod tests {
         assert_eq!(names, ["Secret a", "Secret b"]);
         let typed = text.replace("kind: List", "kind: SecretList");
         assert_eq!(read_manifest(&typed).unwrap().len(), 2, "of one kind");
-        let named = text.replace("kind: List", "kind: AllowList\nmetadata: {name: a}");
-        assert_eq!(read_manifest(&named).unwrap().len(), 1, "an object of this kind");
+        let list_of_its_own = text.replace("kind: List", "kind: AllowList\nmetadata: {name: a}");
+        assert_eq!(read_manifest(&list_of_its_own).unwrap().len(), 1, "an object of this kind");
     }
 
     #[test]

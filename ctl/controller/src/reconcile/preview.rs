@@ -56,7 +56,11 @@ pub struct Preview {
 }
 
 impl Preview {
-    pub(crate) fn new(release: impl ToString, action: PreviewAction, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        release: &(impl ToString + ?Sized),
+        action: PreviewAction,
+        reason: impl Into<String>,
+    ) -> Self {
         let (release, reason) = (release.to_string(), reason.into());
         Self { release, action, reason, request: None, plan: None }
     }
@@ -131,10 +135,9 @@ impl<H: Host> Reconciler<'_, H> {
             return Ok(Preview::new(name, PreviewAction::Drive, reason));
         }
         let draining = record.draining_versions();
-        let action = match draining.iter().all(|version| record.is_overdue(version, now)) {
-            true if !draining.is_empty() || !record.leaving.is_empty() => PreviewAction::Finish,
-            _ => PreviewAction::Nothing,
-        };
+        let is_over = draining.iter().all(|version| record.is_overdue(version, now));
+        let is_left = !draining.is_empty() || !record.leaving.is_empty();
+        let action = if is_over && is_left { PreviewAction::Finish } else { PreviewAction::Nothing };
         Ok(Preview::new(name, action, ""))
     }
 }

@@ -153,7 +153,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
         match self.patch_status(object, patch(body)).await {
             // An older definition does not know a word of the status. The conditions are the same in all.
             Err(kube::Error::Api(response)) if response.code == INVALID => {
-                self.failed_status(&mut status, &before, &response.message);
+                failed_status(&mut status, &before, &response.message);
                 let fields = json!({"observedGeneration": status.observed_generation, "conditions": status.conditions});
                 self.patch_status(object, patch(fields)).await.map(drop)
             }
@@ -168,15 +168,6 @@ impl<'c, H: Host> Reconciler<'c, H> {
         let (reason, message) = (difference.reason(), difference.message());
         let times = (Timestamp::now(), &before.conditions[..]);
         Some(Condition::new((CONDITION, "False"), (reason, &message), status.observed_generation, times))
-    }
-
-    /// Says that the API server refuses the status, which was carried out all the same.
-    fn failed_status(&self, status: &mut Status, before: &Status, refusal: &str) {
-        let message = format!("the API server refuses the status of this controller: {refusal}");
-        let times = (Timestamp::now(), &before.conditions[..]);
-        status.conditions.retain(|condition| condition.kind != CONDITION);
-        let kind = (CONDITION, "False");
-        status.conditions.push(Condition::new(kind, ("Older", &message), status.observed_generation, times));
     }
 
     /// Takes the request of an object, on the condition that no other client has written the object since it was read. Whether it was taken.
@@ -275,4 +266,13 @@ fn refuse(status: &mut Status, obstacle: &Obstacle, generation: i64, now: Timest
     status.waiting_for = Some(message.clone());
     status.conclude(&Verdict { states: condition, reason, message: &message }, generation, now);
     again
+}
+
+/// Says that the API server refuses the status, which was carried out all the same.
+fn failed_status(status: &mut Status, before: &Status, refusal: &str) {
+    let message = format!("the API server refuses the status of this controller: {refusal}");
+    let times = (Timestamp::now(), &before.conditions[..]);
+    status.conditions.retain(|condition| condition.kind != CONDITION);
+    let kind = (CONDITION, "False");
+    status.conditions.push(Condition::new(kind, ("Older", &message), status.observed_generation, times));
 }

@@ -8,7 +8,7 @@ use canary_operations::Cluster;
 use jiff::Timestamp;
 use kube::Client;
 use kube::api::ListParams;
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind, TypeMeta};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub async fn preview(
     }
     let gone =
         recorded.iter().filter(|name| !objects.iter().any(|object| name_of(object).as_ref() == Some(name)));
-    previews.extend(gone.map(|name| Preview::new(name, PreviewAction::Remove, "its object was deleted")));
+    previews.extend(gone.map(|name| Preview::new(&name, PreviewAction::Remove, "its object was deleted")));
     previews.sort_by(|one, other| one.release.cmp(&other.release));
     Ok(previews)
 }
@@ -48,12 +48,10 @@ async fn list(
 ) -> Result<Vec<Value>, ListError> {
     let found =
         api(client, namespace, resource).list(&ListParams::default()).await.map_err(ListError::Objects)?;
+    // The API server leaves the type out of the objects of a list.
+    let types = TypeMeta { api_version: format!("{GROUP}/{VERSION}"), kind: resource.kind.clone() };
     let json = |object: DynamicObject| {
-        let mut object = serde_json::to_value(object).unwrap_or_default();
-        // The API server leaves them out of the objects of a list.
-        object["apiVersion"] = Value::from(format!("{GROUP}/{VERSION}"));
-        object["kind"] = Value::from(resource.kind.clone());
-        object
+        serde_json::to_value(DynamicObject { types: Some(types.clone()), ..object }).unwrap_or_default()
     };
     Ok(found.items.into_iter().map(json).collect())
 }

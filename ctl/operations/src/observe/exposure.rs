@@ -81,8 +81,8 @@ impl Cluster {
             let host = text("value").filter(|_| text("type") == Some("Hostname"))?;
             Some(host.split('.').next().unwrap_or(host).to_owned())
         };
-        let addresses = object.pointer("/spec/addresses").and_then(Value::as_array).into_iter().flatten();
-        let selector = match addresses.filter_map(address).next() {
+        let mut addresses = object.pointer("/spec/addresses").and_then(Value::as_array).into_iter().flatten();
+        let selector = match addresses.find_map(address) {
             Some(service) => self.client.service_selector(&gateway.namespace, &service).await.ok()?,
             None => PodLabels::from([(GATEWAY_NAME_LABEL.to_owned(), gateway.name.clone())]),
         };

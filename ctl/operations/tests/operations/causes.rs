@@ -50,33 +50,29 @@ async fn said(happens: impl Fn(&FakeApi), change: &Value) -> Said {
     Said { doctor, apply: applied, status, weight, promote }
 }
 
+fn narrow(api: &FakeApi) {
+    let selector = json!({"app": "shop", "version": "v1"});
+    api.state().store.edit("Service", "shop", |service| service["spec"]["selector"] = selector);
+}
+
+fn unlabelled(api: &FakeApi) {
+    api.state().store.edit("Pod", "shop-v2", |pod| pod["metadata"]["labels"] = json!({"app": "shop"}));
+}
+
+fn bypass(api: &FakeApi) {
+    api.state().create(&json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"namespace": SHOP, "name": "site"},
+        "spec": {"defaultBackend": {"service": {"name": "shop", "port": {"number": 80}}}}}));
+}
+
+fn without_pods(api: &FakeApi) {
+    api.state().store.remove("Pod", "shop-v2");
+}
+
 /// A cause, what does it, and the words in which each verb names it.
 #[test]
 fn a_cause_is_named_by_each_verb_that_it_concerns() {
     run(async {
-        let edit_service = |change: Value| {
-            move |api: &FakeApi| {
-                api.state().store.edit("Service", "shop", |service| {
-                    for (field, value) in change.as_object().into_iter().flatten() {
-                        service["spec"][field] = value.clone();
-                    }
-                });
-            }
-        };
-        let narrow = edit_service(json!({"selector": {"app": "shop", "version": "v1"}}));
-        let unlabelled = |api: &FakeApi| {
-            api.state()
-                .store
-                .edit("Pod", "shop-v2", |pod| pod["metadata"]["labels"] = json!({"app": "shop"}));
-        };
-        let bypass = |api: &FakeApi| {
-            api.state().create(&json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-                "metadata": {"namespace": SHOP, "name": "site"},
-                "spec": {"defaultBackend": {"service": {"name": "shop", "port": {"number": 80}}}}}));
-        };
-        let not_ready = |api: &FakeApi| {
-            api.state().store.remove("Pod", "shop-v2");
-        };
         let change = json!({"maxStep": 90});
         let selector = "Service `shop` selects `version: v1` alone";
         let label = "expected label `version` at all pods behind Service `shop`, found 1 pod without it";
@@ -95,7 +91,7 @@ fn a_cause_is_named_by_each_verb_that_it_concerns() {
             ),
             (
                 "no pods",
-                Box::pin(said(not_ready, &change)).await,
+                Box::pin(said(without_pods, &change)).await,
                 ["version `v2` has no ready pod yet", "", "DeployCanary", no_pod, no_pod],
             ),
             (

@@ -540,27 +540,30 @@ fn without_the_right_to_list_services_the_own_one_is_read() {
 }
 
 /// A Gateway of the Gateway API at the release's pods, by a Service of theirs, and an `HTTPRoute` of the release's host.
+fn share_the_pods(api: &FakeApi) {
+    let mut state = api.state();
+    state.store.edit("Gateway", "gateway", |object| {
+        object["spec"]["servers"] = json!([server(80, "HTTP", "*.example.com", &Value::Null)]);
+    });
+    let mut service = service("ingress", &json!({"selector": {"istio": "gateway"}}));
+    service["metadata"]["namespace"] = json!(INGRESS);
+    state.create(&service);
+    let listener = json!({"name": "web", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}});
+    let edge = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"namespace": INGRESS, "name": "edge"},
+        "spec": {"gatewayClassName": "istio", "listeners": [listener],
+            "addresses": [{"type": "Hostname", "value": "ingress.ingress.svc.cluster.local"}]}});
+    state.create(&edge);
+    state.create(&attached(
+        &json!({"namespace": INGRESS, "name": "edge"}),
+        &json!({"hostnames": ["shop.example.com"]}),
+    ));
+}
+
 #[test]
 fn an_http_route_of_the_host_at_the_same_pods_is_found_as_a_route_object_of_istio_is() {
     run(async {
         let (api, release) = (shop(), release(&json!({"cookies": {"tls": true}})));
-        let mut state = api.state();
-        state.store.edit("Gateway", "gateway", |object| {
-            object["spec"]["servers"] = json!([server(80, "HTTP", "*.example.com", &Value::Null)]);
-        });
-        let mut service = service("ingress", &json!({"selector": {"istio": "gateway"}}));
-        service["metadata"]["namespace"] = json!(INGRESS);
-        state.create(&service);
-        let listener = json!({"name": "web", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}});
-        let edge = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"namespace": INGRESS, "name": "edge"},
-            "spec": {"gatewayClassName": "istio", "listeners": [listener],
-                "addresses": [{"type": "Hostname", "value": "ingress.ingress.svc.cluster.local"}]}});
-        state.create(&edge);
-        state.create(&attached(
-            &json!({"namespace": INGRESS, "name": "edge"}),
-            &json!({"hostnames": ["shop.example.com"]}),
-        ));
-        drop(state);
+        share_the_pods(&api);
         let cluster = api.cluster().await;
         let is_it =
             |text: &str| text.contains("those of HTTPRoute shop/site at another Gateway of the same pods");

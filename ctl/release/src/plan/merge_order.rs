@@ -86,7 +86,7 @@ fn sorted(
     (created.is_none(), created, name, namespace)
 }
 
-impl<'s> Place<'s> {
+impl Place<'_> {
     /// The claim of an object on it, if it has one. `ours` is our object: inside the mesh the callers of its namespace are looked at.
     fn claim<'v>(&self, seen: &'v Value, ours: &Reference, created: Option<String>) -> Option<Claim<'v>> {
         let binding = HostBinding::of(seen)?;
