@@ -24,7 +24,9 @@ thread_local! {
 #[unsafe(no_mangle)]
 extern "C" fn proxy_abi_version_0_2_1() {}
 
-#[unsafe(no_mangle)]
+// A test program would allocate by its own `malloc`, and never return.
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
+#[cfg_attr(not(target_family = "wasm"), unsafe(export_name = "module_malloc"))]
 extern "C" fn malloc(size: usize) -> *mut u8 {
     memory::allocate(size)
 }

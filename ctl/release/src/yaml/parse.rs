@@ -27,7 +27,7 @@ pub struct SyntaxError {
 pub fn parse(text: &str) -> Result<Node, SyntaxError> {
     let mut all = documents(text)?;
     // A `---` at the end begins a document without anything in it.
-    if all.len() > 1 && all.last().is_some_and(is_nothing) {
+    if all.len() > 1 && all.last().is_some_and(|last| last.kind() == "nothing") {
         all.pop();
     }
     match (all.pop(), all.pop()) {
@@ -40,10 +40,6 @@ pub fn parse(text: &str) -> Result<Node, SyntaxError> {
             Err(SyntaxError::new(Place { line: 1, column: 1 }, "expected a document, found an empty file"))
         }
     }
-}
-
-fn is_nothing(document: &Node) -> bool {
-    matches!(&document.value, Value::Scalar(text, true) if text.is_empty())
 }
 
 /// Reads all documents of a text; an empty list if there are none.
