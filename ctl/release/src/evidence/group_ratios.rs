@@ -34,7 +34,7 @@ const MORE: f64 = 5.0;
 #[serde(transparent)]
 pub(super) struct GroupRatios([[LogRatio; RATIOS.len()]; GROUPS]);
 
-/// What the failures of an interval have in common.
+/// The event that the failures of an interval share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
     /// Nothing that is known.

@@ -91,7 +91,7 @@ struct EndedPods {
 }
 
 impl EndedPods {
-    /// How an interval counts: one with lost sessions of the canary for each pod that has ended. `None`: it says the same again.
+    /// The event of an interval: once the end of a pod for each pod that has ended. `None`: the interval repeats an end that counted.
     fn moment(&mut self, interval: &IntervalCounts, counts: &VersionCounts) -> Option<Moment> {
         self.seconds = self.seconds.saturating_sub(interval.seconds);
         if interval.canary_pods_ended > 0 {

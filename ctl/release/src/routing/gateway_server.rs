@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The proxies of a gateway, and the hosts of one of its servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewayServer {
-    /// The Gateway as `namespace/name`; of one of the Gateway API that is [`parent_name`].
+    /// The Gateway as `namespace/name`; one of the Gateway API has a prefix, so that it is never one of Istio.
     pub gateway: String,
     /// The listener's name, if it is one of the Gateway API.
     listener: Option<String>,

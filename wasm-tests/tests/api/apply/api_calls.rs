@@ -13,7 +13,9 @@ async fn counted(
     proxy: &FaultProxy,
     release: &str,
 ) -> Vec<(&'static str, usize)> {
-    let release = fixture.release(release);
+    // A Gateway that others of this API server have for the same host would be read.
+    let document = fixture.document(release).with("/spec/hosts", json!(["calls.example.com"]));
+    let release = ReleaseFixture::read(&document);
     let access = Access { kubeconfig: Some(proxy.kubeconfig()), ..Access::default() };
     let mut counts = Vec::new();
     proxy.calls();
