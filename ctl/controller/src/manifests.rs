@@ -2,6 +2,7 @@
 //! namespace and image.
 
 use crate::{GROUP, VERSION};
+use canary_release::routing::GATEWAY_API_GROUP;
 use serde_json::{Value, json};
 
 /// Where, and from which image.
@@ -144,7 +145,9 @@ fn rules() -> Value {
         rule(GROUP, &["releases/status"], &["get", "patch"]),
         rule("", &["configmaps"], &["get", "list", "create", "update", "patch", "delete"]),
         rule("", &["secrets"], &["get", "create", "update"]),
-        rule("", &["pods", "services", "namespaces"], &["get", "list"]),
+        rule("", &["pods", "namespaces"], &["get", "list"]),
+        // Of each version, where the routes are of the Gateway API.
+        rule("", &["services"], &["get", "list", "create", "patch", "delete"]),
         rule("", &["pods/proxy"], &["get"]),
         rule("events.k8s.io", &["events"], &["create", "patch"]),
         rule("coordination.k8s.io", &["leases"], &["get", "create", "update", "delete"]),
@@ -152,7 +155,8 @@ fn rules() -> Value {
         rule("networking.istio.io", &["envoyfilters", "virtualservices", "destinationrules"], &write),
         rule("networking.istio.io", &["gateways", "serviceentries", "sidecars"], &["get", "list"]),
         rule("extensions.istio.io", &["wasmplugins", "trafficextensions"], &write),
-        rule("gateway.networking.k8s.io", &["httproutes"], &["get", "list"]),
+        rule(GATEWAY_API_GROUP, &["gateways"], &["get"]),
+        rule(GATEWAY_API_GROUP, &["httproutes"], &write),
         rule("networking.k8s.io", &["ingresses"], &["get", "list"]),
     ])
 }

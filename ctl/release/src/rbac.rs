@@ -11,6 +11,7 @@ use crate::manifest::{self, Options, ReleaseInstance};
 use crate::object::{Object, Reference};
 use crate::plan;
 use crate::record::proxies;
+use crate::routing::GATEWAY_API_GROUP;
 use crate::spec::{Label, Module, Release, ReleaseName, Routes, SecretSource};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,9 +24,6 @@ pub const RECORD_KEYS: &str = "canary-ctl-record-keys";
 
 /// The Lease under which the version label of running pods changes: one change in a namespace at a time.
 pub const ADOPTION_LEASE: &str = "canary-ctl-adoption";
-
-/// The API group of `HTTPRoute`s and their Gateways.
-const GATEWAY_API_GROUP: &str = "gateway.networking.k8s.io";
 
 /// A rule of a Role: the verbs that are allowed on some resources of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -24,6 +24,7 @@ use crate::{DefinitionDifference, GROUP, Grant, MissingGrant, Status};
 use canary_operations::{Cluster, Error, RolloutDriver, RolloutReport};
 use canary_release::object::Reference;
 use canary_release::record::Record;
+use canary_release::routing::HTTP_ROUTE_KIND;
 use canary_release::spec::{Release, ReleaseName, Versions};
 use canary_release::status::TrafficWindow;
 use jiff::{SignedDuration, Timestamp};
@@ -194,17 +195,21 @@ impl<'c, H: Host> Reconciler<'c, H> {
         Ok(difference.filter(|difference| before.as_ref() != Some(difference)))
     }
 
-    /// The releases to which one of our objects belongs. Each is applied with the next reconciliation, for it may have been changed.
-    pub fn owners(&self, object: &Value) -> Vec<ReleaseName> {
+    /// The releases that a changed object affects: it is theirs, or an `HTTPRoute` beside those of theirs, which follow from it. Each is applied
+    /// with the next reconciliation.
+    pub fn affected(&self, object: &Value) -> Vec<ReleaseName> {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (kind, namespace, name) = (text("/kind"), text("/metadata/namespace"), text("/metadata/name"));
-        let is_it =
-            |owned: &Reference| owned.kind == kind && owned.namespace == namespace && owned.name == name;
+        let is_affected = |owned: &Reference| {
+            owned.kind == kind
+                && owned.namespace == namespace
+                && (owned.name == name || kind == HTTP_ROUTE_KIND)
+        };
         let owned = self.owned.borrow();
-        let owners = owned.iter().filter(|(_, objects)| objects.iter().any(is_it));
-        let owners: Vec<ReleaseName> = owners.map(|(release, _)| release.clone()).collect();
-        self.changed.borrow_mut().extend(owners.iter().cloned());
-        owners
+        let affected = owned.iter().filter(|(_, objects)| objects.iter().any(is_affected));
+        let affected: Vec<ReleaseName> = affected.map(|(release, _)| release.clone()).collect();
+        self.changed.borrow_mut().extend(affected.iter().cloned());
+        affected
     }
 
     /// Forgets releases without an object.

@@ -13,6 +13,7 @@ use crate::reconcile::{name_of, resource};
 use crate::{GROUP, Gauges, Grant, Host, Reconciler, VERSION};
 use canary_operations::{Cluster, Error};
 use canary_release::object::FIELD_MANAGER;
+use canary_release::routing::{GATEWAY_API_GROUP, HTTP_ROUTE_KIND};
 use canary_release::spec::ReleaseName;
 use deleted::remove_deleted;
 use futures_util::future::LocalBoxFuture;
@@ -136,7 +137,8 @@ type Seen = (Value, Value, Value);
 enum Watched {
     Release(watcher::Event<DynamicObject>),
     Grant(watcher::Event<DynamicObject>),
-    Ours(DynamicObject),
+    /// An object that is ours, or that one of ours follows from.
+    Object(DynamicObject),
     Failed(String),
     NoGrants(String),
 }
@@ -209,8 +211,18 @@ fn watched(client: &Client, options: &Options) -> SelectAll<BoxStream<'static, W
         let ours = config().labels(&format!("app.kubernetes.io/managed-by={FIELD_MANAGER}"));
         let events = watcher(api(client, namespace, &of(group, version, kind)), ours).default_backoff();
         let changed = events.touched_objects();
-        all.push(changed.map(move |object| object.map_or_else(failed, Watched::Ours)).boxed());
+        all.push(changed.map(move |object| object.map_or_else(failed, Watched::Object)).boxed());
     }
+    // Ours, and those of others from which ours follow. A cluster without the Gateway API has none.
+    let routes = watcher(api(client, namespace, &of(GATEWAY_API_GROUP, "v1", HTTP_ROUTE_KIND)), config());
+    let changed = routes.default_backoff().touched_objects().filter_map(move |object| async move {
+        match object {
+            Ok(object) => Some(Watched::Object(object)),
+            Err(watcher::Error::InitialListFailed(kube::Error::Api(status))) if status.is_not_found() => None,
+            Err(error) => Some(Watched::Failed(error.to_string())),
+        }
+    });
+    all.push(changed.boxed());
     all
 }
 
@@ -219,8 +231,8 @@ impl Shared<'_> {
         match event {
             Watched::Release(event) => self.release(&event, reconciler),
             Watched::Grant(event) => self.grant(&event),
-            Watched::Ours(object) => {
-                for name in reconciler.owners(&json(&object)) {
+            Watched::Object(object) => {
+                for name in reconciler.affected(&json(&object)) {
                     self.enqueue(&name);
                 }
             }

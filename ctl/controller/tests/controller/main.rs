@@ -7,6 +7,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod beside_http_routes;
 mod clocks;
 mod killed;
 mod many;

@@ -5,7 +5,7 @@ use canary_operations::{Cluster, RolloutDriver};
 use canary_release::record::Record;
 use canary_release::spec::{Release, ReleaseName};
 use fake_api_server::FakeApi;
-use fake_api_server::fixture::{options, shop};
+use fake_api_server::fixture::{options, shop, shop_with_http_route};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -67,7 +67,18 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new(changes: &Value) -> Self {
-        let api = shop();
+        Self::in_cluster(shop(), changes)
+    }
+
+    /// The release has routes beside the `HTTPRoute` of another owner.
+    pub(crate) fn beside_http_route(changes: &Value) -> Self {
+        let mut all = json!({"routes": "gateway-api",
+            "gateways": [{"name": "ingress/edge", "selector": {"istio": "gateway"}}]});
+        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        Self::in_cluster(shop_with_http_route(), &all)
+    }
+
+    fn in_cluster(api: FakeApi, changes: &Value) -> Self {
         api.state().create(&object(changes));
         Self { api, now: Timestamp::now(), grants: vec![grant()], failed: 0, weights: Vec::new() }
     }

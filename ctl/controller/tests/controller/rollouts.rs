@@ -106,7 +106,7 @@ fn what_another_client_has_changed_is_repaired() {
         let before = fixture.api.state().store.of_kind("DestinationRule").next().unwrap().clone();
         let name = before["metadata"]["name"].as_str().unwrap().to_owned();
         fixture.api.state().store.remove("DestinationRule", &name);
-        let owners = reconciler.owners(&before);
+        let owners = reconciler.affected(&before);
         assert_eq!(owners, ["shop/shop".parse().unwrap()], "the event names the release");
         fixture.reconcile(&reconciler).await;
         assert!(fixture.api.state().store.find("DestinationRule", &name).is_some(), "it is there again");

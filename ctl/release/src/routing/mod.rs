@@ -38,9 +38,9 @@ pub(crate) mod virtual_service_routes;
 
 pub use coverage::{AmbientPods, Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps};
 pub use gateway_api::{
-    GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, ParentGateway, RulePlace, SiblingContext,
-    SiblingRefusal, VersionRoute, WholeService, http_route_bindings, http_route_leads_by_header,
-    http_route_ports, sibling_routes,
+    GATEWAY_API, GATEWAY_API_GROUP, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, ParentGateway, RulePlace,
+    SiblingContext, SiblingRefusal, VersionRoute, WholeService, http_route_bindings,
+    http_route_leads_by_header, http_route_ports, sibling_routes,
 };
 pub(crate) use gateway_api::{VersionName, leads_from};
 pub use gateway_server::{GatewayServer, gateways_for};

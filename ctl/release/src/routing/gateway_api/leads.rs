@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 
 /// The kind of these routes.
 pub const HTTP_ROUTE_KIND: &str = "HTTPRoute";
+/// Its API group.
+pub const GATEWAY_API_GROUP: &str = "gateway.networking.k8s.io";
 /// Its API version.
 pub const GATEWAY_API: &str = "gateway.networking.k8s.io/v1";
 /// The label that Istio gives the pods of a Gateway that it deploys: the Gateway's name.

@@ -28,8 +28,8 @@ pub use binding::http_route_bindings;
 pub(super) use binding::{is_http_route, listener_hosts};
 pub(super) use leads::leads_to_whole_service;
 pub use leads::{
-    GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header,
-    http_route_ports,
+    GATEWAY_API, GATEWAY_API_GROUP, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService,
+    http_route_leads_by_header, http_route_ports,
 };
 pub use listener::ParentGateway;
 pub use refusal::{RulePlace, SiblingRefusal};
