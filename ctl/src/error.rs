@@ -10,9 +10,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use strum::{IntoStaticStr, VariantNames};
 
 /// The error of a command.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Error {
     /// The command line contradicts itself, or this release does not support what it requests.
     #[error("{message}")]
@@ -119,6 +121,18 @@ impl Error {
         Self::Usage { message: message.into(), hint: Some(hint.into()) }
     }
 
+    /// The identifier of the innermost error, for scripts: the name of a check, or of a kind of error.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Local(error) => error.into(),
+            Self::Cluster(error) => cluster_id(error),
+            Self::Denied { denied, .. } => cluster_id(denied),
+            Self::Preflight(refusal) => refusal.check.name(),
+            Self::Emergency { source, .. } => source.id(),
+            _ => self.into(),
+        }
+    }
+
     /// A hint: what the user can change.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -166,6 +180,16 @@ impl Error {
             Self::Interrupted => ExitCode::from(outcome::INTERRUPTED),
             _ => ExitCode::from(outcome::COULD_NOT),
         }
+    }
+}
+
+fn cluster_id(error: &canary_operations::Error) -> &'static str {
+    use canary_operations::Error::{InTrain, Plan, Preflight};
+    match error {
+        Preflight(refusal) => refusal.check.name(),
+        Plan(error) => error.into(),
+        InTrain { source, .. } => cluster_id(source),
+        _ => error.into(),
     }
 }
 

@@ -34,6 +34,9 @@ pub(crate) const EXIT_CODES: &str = "\
        rollback                written, and not observed in every proxy
 2    failed, or refused before the first write; stderr has the error and a hint
 130  interrupted
+
+With `-o json` an error is one line of JSON on stderr: `error` has `id`, `message`
+and `hint`. The ids are on the page `docs/reference/errors.md`.
 ";
 
 impl Outcome {

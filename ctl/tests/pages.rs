@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 use clap::error::ErrorKind;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -129,4 +130,25 @@ fn every_release_of_the_pages_is_one_that_the_tool_reads() {
     }
     println!("{count} releases");
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// Errors that have the identifier of the error within them.
+const TRANSPARENT: [&str; 7] = ["cluster", "denied", "emergency", "in-train", "local", "plan", "preflight"];
+
+#[test]
+fn each_identifier_of_an_error_is_on_its_page_and_no_other() {
+    use canary_release::plan;
+    use strum::VariantNames as _;
+    let all = [
+        canary_ctl::Error::VARIANTS,
+        canary_operations::Error::VARIANTS,
+        plan::Error::VARIANTS,
+        canary_ctl::local::Error::VARIANTS,
+    ]
+    .concat();
+    let all: BTreeSet<&str> = all.into_iter().filter(|id| !TRANSPARENT.contains(id)).collect();
+    let page = std::fs::read_to_string(root().join("docs/reference/errors.md")).unwrap();
+    let (_, list) = page.split_once("Every other error has one of these:").unwrap();
+    let listed: BTreeSet<&str> = list.split('`').skip(1).step_by(2).collect();
+    assert_eq!(listed, all);
 }

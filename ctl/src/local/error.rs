@@ -5,9 +5,11 @@ use canary_release::config;
 use canary_release::yaml::EditError;
 use std::path::PathBuf;
 use std::time::Duration;
+use strum::{IntoStaticStr, VariantNames};
 
 /// The error of the local target.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Error {
     /// The release is not delivered to a local Envoy.
     #[error("expected a release with `delivery.mode: local`, found another mode")]

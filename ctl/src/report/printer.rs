@@ -157,6 +157,12 @@ impl Printer {
     /// Prints the error that ended a command, with its causes and its hint.
     pub fn error(&mut self, error: &crate::Error) {
         match error {
+            _ if self.format == Format::Json => {
+                let message = without_numbers(&with_causes(error)).into_owned();
+                let body = serde_json::json!({"id": error.id(), "message": message, "hint": error.hint()});
+                let line = serde_json::json!({"error": body}).to_string();
+                let _unheard = writeln!(self.err, "{}", escape::json(&line));
+            }
             crate::Error::Spec(file::Error::Faulty { path, faults }) => {
                 self.faults(path, faults);
                 error.hint().iter().for_each(|hint| self.hint(hint));

@@ -27,10 +27,12 @@ use canary_release::train::TrainError;
 use canary_release::{config, manifest, plan, preflight};
 use std::path::PathBuf;
 use std::time::Duration;
+use strum::{IntoStaticStr, VariantNames};
 
 /// The error of an operation.
 #[expect(missing_docs, reason = "the message, or the name of a field, says it")]
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Error {
     /// The kubeconfig is missing or invalid.
     #[error("cannot use the kubeconfig{}", path.as_ref().map(|path| format!(" `{}`", path.display())).unwrap_or_default())]

@@ -15,8 +15,22 @@ pub(super) fn table() -> Vec<Mistake> {
         synonyms(),
         other_arguments(),
         requests(),
+        for_programs(),
     ]
     .concat()
+}
+
+/// With `-o json` an error is one line of JSON with an identifier.
+fn for_programs() -> Vec<Mistake> {
+    vec![
+        typed(63, "rollback -o json").names(&["{\"error\":{\"id\":\"usage\"", "\"hint\":\""]),
+        typed(63, "lint -o json").within(Folder::File("a: [")).names(&["{\"error\":{\"id\":\"spec\""]),
+        typed(63, "status shop/shop -o json").with(Server::Empty).names(&["{\"error\":{\"id\":\"unknown\""]),
+        typed(63, "weight 20 shop/shop -o json")
+            .with(Server::Answers(401, UNAUTHORIZED))
+            .names(&["{\"error\":{\"id\":\"unauthorized\""]),
+        typed(63, "status blog -o json").within(Folder::Local).names(&["{\"error\":{\"id\":\"", "blog"]),
+    ]
 }
 
 const NAME: &[&str] = &["-r NAMESPACE/NAME", "canary-ctl list"];
