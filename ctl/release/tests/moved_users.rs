@@ -5,7 +5,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
-use assignment::contract::{FilterConfig, Position, Weight};
+use assignment::contract::{FilterConfig, Position, Role, Weight};
 use canary_release::config::{ProxySettings, SigningKeys, filter_config, release_config};
 use canary_release::file;
 use canary_release::moved_users::{Destination, Edit, MovedUsers, moved_users};
@@ -204,6 +204,24 @@ fn sessions_of_an_earlier_weight_and_of_a_draining_version_count() {
     let users = moved(&before, &other_cookies, (Weight::ZERO, half()));
     assert_eq!(verdict(&users), Version("cookies"), "the weight was higher: {users:?}");
     assert!(users.iter().all(|users| users.version == "v2" && users.percent == 48), "{users:?}");
+}
+
+/// The users of a canary that has left the file are on a version that drains, and an edit is judged by these.
+#[test]
+fn without_a_canary_an_edit_is_judged_by_the_version_that_drains() {
+    let mut before = document("session");
+    before["spec"]["versions"].as_object_mut().unwrap().remove("canary");
+    let mut deployed = proxy(&release(&before), Weight::ZERO, Position::Edge);
+    let versions = &mut deployed.releases.get_mut("shop/shop").unwrap().versions;
+    let mut draining = versions[0].clone();
+    (draining.name, draining.role) = ("v2".to_owned(), Role::Draining);
+    versions.push(draining);
+    let mut edited = deployed.clone();
+    edited.releases.get_mut("shop/shop").unwrap().hosts = vec!["new.example.com".to_owned()];
+    let edit =
+        Edit { release: "shop/shop", deployed: &deployed, edited: Some(&edited), peak: half(), now: NOW };
+    let users = moved_users(edit).unwrap();
+    assert!(users.iter().any(|users| users.version == "v2"), "{users:?}");
 }
 
 #[test]

@@ -112,6 +112,30 @@ fn at_a_gateway_ours_take_the_host_from_the_longest_wildcard() {
             vec![object("istio-ingress/site", &["*.example.com"], &json!({"gateways": ["mesh", "shop"]}))],
             loses("istio-ingress/site", "*.example.com"),
         ),
+        (
+            "a Gateway of its own namespace by `./`",
+            vec![object("istio-ingress/site", &["*.example.com"], &json!({"gateways": ["./shop"]}))],
+            loses("istio-ingress/site", "*.example.com"),
+        ),
+        (
+            "a Gateway of another namespace by `./`",
+            vec![object("web/site", &["*.example.com"], &json!({"gateways": ["./shop"]}))],
+            none(),
+        ),
+        (
+            "the Gateway by name and namespace",
+            vec![object("web/site", &["*.example.com"], &json!({"gateways": ["shop.istio-ingress"]}))],
+            loses("web/site", "*.example.com"),
+        ),
+        (
+            "the Gateway by the name of a Service",
+            vec![object(
+                "web/site",
+                &["*.example.com"],
+                &json!({"gateways": ["shop.istio-ingress.svc.cluster.local"]}),
+            )],
+            loses("web/site", "*.example.com"),
+        ),
         ("private to another namespace", vec![with(all(), "exportTo", json!(["."]))], none()),
         ("exported to nobody", vec![with(all(), "exportTo", json!(["~"]))], none()),
         (
@@ -287,6 +311,7 @@ fn ours_take_requests_from_http_routes_at_a_gateway_of_the_same_pods_and_port() 
         listener[field] = value;
         Beside { listener, ..case() }
     };
+    let port = |number: u16| json!({"namespace": "istio-ingress", "name": "edge", "port": number});
     let section = |name: &str| json!({"namespace": "istio-ingress", "name": "edge", "sectionName": name});
     let mut wrong = Vec::new();
     for (what, case, is_taken) in [
@@ -309,6 +334,21 @@ fn ours_take_requests_from_http_routes_at_a_gateway_of_the_same_pods_and_port() 
         ("a listener of another host", with("hostname", json!("blog.example.com")), false),
         ("its listener by name", Beside { parent: section("http"), ..case() }, true),
         ("another listener by name", Beside { parent: section("https"), ..case() }, false),
+        ("its port", Beside { parent: port(80), ..case() }, true),
+        ("another port of the Gateway", Beside { parent: port(8080), ..case() }, false),
+        (
+            "routes of another kind alone",
+            with("allowedRoutes", json!({"namespaces": {"from": "All"}, "kinds": [{"kind": "GRPCRoute"}]})),
+            false,
+        ),
+        (
+            "routes of several kinds",
+            with(
+                "allowedRoutes",
+                json!({"namespaces": {"from": "All"}, "kinds": [{"kind": "GRPCRoute"}, {"kind": "HTTPRoute"}]}),
+            ),
+            true,
+        ),
         ("another port", with("port", json!(8080)), false),
         ("TLS, which has hosts of its own", with("protocol", json!("HTTPS")), false),
         ("routes of the Gateway's namespace alone", with("allowedRoutes", Value::Null), false),

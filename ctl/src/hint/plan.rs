@@ -66,6 +66,13 @@ impl Hint for record::Error {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoRecord(_) => "a newer canary-ctl may have written it: use that one".to_owned(),
+            Self::NoCanary { promoted: Some(version), .. } => {
+                format!("`canary-ctl rollback` takes the promotion of `{}` back", shown(version))
+            }
+            Self::NoCanary { draining, .. } if !draining.is_empty() => {
+                "`canary-ctl promote --finish --skip-check moves-users` ends these sessions now: their users get stable"
+                    .to_owned()
+            }
             Self::NoCanary { .. } => "name one in `versions.canary`, and `canary-ctl apply`".to_owned(),
             Self::NoWayBack { version } => format!(
                 "name `{}` in `versions.canary`, `canary-ctl apply`, give it its users, and promote it",

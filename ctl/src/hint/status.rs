@@ -26,6 +26,7 @@ impl Hint for Problem<'_> {
             Self::WrongCookie(found) => names_cookie(found).to_owned(),
             Self::TemplateDrift { drift } => rendered_again(drift),
             Self::DefaultRoute(default) => selects(default),
+            Self::CheckFails(failed) => return failed.hint(),
             Self::NotObserved { right } => right_to_add(right),
             Self::UnverifiedRecord { .. } => {
                 "`canary-ctl generate rbac` prints the right to read the keys of records".to_owned()

@@ -9,7 +9,10 @@ use canary_release::preflight::{NarrowSelector, PodsBehind};
 use canary_release::record::{Record, ServiceRef};
 use canary_release::spec::Release;
 use canary_release::status::ReadyPods;
-use k8s_openapi::api::core::v1::{ContainerPort, Namespace, Pod, Service as ServiceObject, ServiceSpec};
+use k8s_openapi::api::core::v1::{
+    ContainerPort, Namespace, Pod, Service as ServiceObject, ServicePort, ServiceSpec,
+};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::Api;
 use kube::api::ListParams;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,13 +24,21 @@ pub(crate) struct ServicePods {
     pub(crate) ports: Option<Vec<u16>>,
     /// The labels that it selects; none if it selects no pods.
     pub(crate) selector: BTreeMap<String, String>,
+    /// The names of its target ports, if all have names: a pod without any of them gets no requests.
+    pub(crate) target_names: BTreeSet<String>,
     pods: Vec<Pod>,
 }
 
 impl ServicePods {
     /// Those of a version.
     pub(crate) fn of_version(&self, service: &ServiceRef, version: &str) -> ReadyPods {
-        ready_pods(self.pods_of_version(service, version))
+        ready_pods(self.pods_of_version(service, version), &self.target_names)
+    }
+
+    /// Whether a version has ready pods, and none has a port that the Service names.
+    pub(crate) fn lacks_port(&self, service: &ServiceRef, version: &str) -> bool {
+        let is_ready = ready_pods(self.pods_of_version(service, version), &BTreeSet::new()).ready > 0;
+        is_ready && self.of_version(service, version).ready == 0
     }
 
     /// The part of the selector that excludes every pod of a version.
@@ -114,13 +125,28 @@ fn container_ports(pod: &Pod) -> impl Iterator<Item = &ContainerPort> {
     containers.flat_map(|container| container.ports.iter().flatten())
 }
 
-fn ready_pods<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> ReadyPods {
+fn ready_pods<'p>(pods: impl IntoIterator<Item = &'p Pod>, target_names: &BTreeSet<String>) -> ReadyPods {
+    let has_target = |pod: &Pod| {
+        let names = container_ports(pod).filter_map(|port| port.name.as_ref());
+        target_names.is_empty() || names.into_iter().any(|name| target_names.contains(name))
+    };
     let mut count = ReadyPods::default();
     for pod in pods {
         count.all += 1;
-        count.ready += usize::from(is_ready(pod));
+        count.ready += usize::from(is_ready(pod) && has_target(pod));
     }
     count
+}
+
+/// The names of a Service's target ports, if all have names. Kubernetes leaves a pod out of the `EndpointSlice`s of a port whose name no
+/// container has.
+fn target_names(service: &ServiceSpec) -> BTreeSet<String> {
+    let name = |port: &ServicePort| match &port.target_port {
+        Some(IntOrString::String(name)) => Some(name.clone()),
+        _ => None,
+    };
+    let names: Option<BTreeSet<String>> = service.ports.iter().flatten().map(name).collect();
+    names.unwrap_or_default()
 }
 
 impl ApiClient {
@@ -132,11 +158,12 @@ impl ApiClient {
         version: &str,
     ) -> Result<ReadyPods, Error> {
         let found = self.service(namespace, &service.name).await?;
+        let targets = found.as_ref().map(target_names).unwrap_or_default();
         let Some(mut labels) = found.and_then(|service| service.selector) else {
             return Ok(ReadyPods::default());
         };
         labels.insert(service.label.clone(), version.to_owned());
-        Ok(ready_pods(&self.pods(namespace, &labels).await?))
+        Ok(ready_pods(&self.pods(namespace, &labels).await?, &targets))
     }
 
     /// A Service and its pods; none if it does not exist or selects none.
@@ -149,6 +176,7 @@ impl ApiClient {
             return Ok(ServicePods::default());
         };
         let ports = found.ports.iter().flatten().filter_map(|port| u16::try_from(port.port).ok()).collect();
+        let target_names = target_names(&found);
         let mut selector = found.selector;
         if let Some(labels) = selector.as_mut().filter(|_| service.per_version) {
             // Of every version: each has a Service of its own.
@@ -158,7 +186,7 @@ impl ApiClient {
             Some(labels) => self.pods(namespace, labels).await?,
             None => Vec::new(),
         };
-        Ok(ServicePods { ports: Some(ports), selector: selector.unwrap_or_default(), pods })
+        Ok(ServicePods { ports: Some(ports), selector: selector.unwrap_or_default(), target_names, pods })
     }
 
     /// The labels that a Service selects.

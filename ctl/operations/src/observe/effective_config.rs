@@ -18,6 +18,12 @@ pub struct EffectiveSettings {
     pub is_inside: bool,
 }
 
+impl Default for EffectiveSettings {
+    fn default() -> Self {
+        Self { stickiness: Stickiness::Session, max_age: Seconds::DAY, is_inside: false }
+    }
+}
+
 impl Cluster {
     /// The configuration of the proxies at this position, with all their releases and keys.
     ///

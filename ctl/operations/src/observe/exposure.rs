@@ -69,24 +69,38 @@ impl Cluster {
         found.into_iter().flatten().collect()
     }
 
-    async fn other_gateway(&self, gateway: Reference) -> Option<OtherGateway> {
-        let object = self.client.get(&gateway).await.ok().flatten()?;
+    /// A Gateway of others, once for each Service of its pods.
+    async fn other_gateway(&self, gateway: Reference) -> Vec<OtherGateway> {
+        let Some(object) = self.client.get(&gateway).await.ok().flatten() else { return Vec::new() };
         let name = full_name(&gateway);
         if gateway.api_version == ISTIO {
             let selector = selector(&object);
-            return Some(OtherGateway { name, object, namespace: None, selector });
+            return vec![OtherGateway { name, object, namespace: None, selector }];
         }
+        let own = gateway.namespace.as_str();
         let address = |one: &Value| {
             let text = |field: &str| one.get(field).and_then(Value::as_str);
             let host = text("value").filter(|_| text("type") == Some("Hostname"))?;
-            Some(host.split('.').next().unwrap_or(host).to_owned())
+            let mut labels = host.split('.');
+            let service = labels.next()?.to_owned();
+            // istiod knows Services of the Gateway's namespace alone.
+            labels.next().is_none_or(|namespace| namespace == own).then_some(service)
         };
-        let mut addresses = object.pointer("/spec/addresses").and_then(Value::as_array).into_iter().flatten();
-        let selector = match addresses.find_map(address) {
-            Some(service) => self.client.service_selector(&gateway.namespace, &service).await.ok()?,
-            None => PodLabels::from([(GATEWAY_NAME_LABEL.to_owned(), gateway.name.clone())]),
+        let addresses = object.pointer("/spec/addresses").and_then(Value::as_array).into_iter().flatten();
+        let addresses: Vec<&Value> = addresses.collect();
+        let services = addresses.iter().filter_map(|one| address(one));
+        let services = services.map(async |name| self.client.service_selector(own, &name).await.ok());
+        let mut selectors: Vec<PodLabels> = join_all(services).await.into_iter().flatten().collect();
+        if addresses.is_empty() {
+            selectors.push(PodLabels::from([(GATEWAY_NAME_LABEL.to_owned(), gateway.name.clone())]));
+        }
+        let at = |selector| OtherGateway {
+            name: name.clone(),
+            object: object.clone(),
+            namespace: Some(own.to_owned()),
+            selector,
         };
-        Some(OtherGateway { name, object, namespace: Some(gateway.namespace), selector })
+        selectors.into_iter().map(at).collect()
     }
 
     /// The route objects of all namespaces or, without the right to list them, of the release's and its gateways'.

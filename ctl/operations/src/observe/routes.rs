@@ -6,7 +6,7 @@ use crate::{Cluster, Error};
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{MissingObject, missing_objects};
 use canary_release::preflight::{Alternative, PreflightCheck};
-use canary_release::record::{OwnedObject, Record};
+use canary_release::record::{OwnedObject, Record, ServiceRef};
 use canary_release::routing::{
     ROUTE_KIND, WholeService, http_route_leads_by_header, http_route_ports, is_lost, leads_by_header,
     leads_to_subset, ports_by_header,
@@ -67,19 +67,62 @@ impl Cluster {
         Ok(theirs.into_iter().filter(move |body| leads_by_header(body, &value)))
     }
 
-    /// Refuses external routes to a version that name a port which the Service does not have: those users would get 503.
-    pub(crate) async fn check_pasted_ports(
+    /// The Service of a release. Where `HTTPRoute`s of others lead to a version, it has a Service of its own, and that of the release selects
+    /// stable alone.
+    pub(crate) async fn service_ref(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+    ) -> Result<ServiceRef, Error> {
+        let mut service = record.service.clone();
+        if record.routes == Routes::External {
+            let whole = WholeService { namespace: release.namespace.as_str(), name: service.name.as_str() };
+            let values: Vec<String> = (record.state.versions.iter())
+                .map(|version| record.routing_value(&release.to_string(), &version.name))
+                .collect();
+            let leads =
+                |body: &Value| values.iter().any(|value| http_route_leads_by_header(body, value, whole));
+            let namespaces = namespaces(record, release.namespace.as_str());
+            let is_own = self.client.http_routes_everywhere(&namespaces).await?.iter().any(leads);
+            service.per_version = is_own;
+        }
+        Ok(*service)
+    }
+
+    /// The route objects and the `HTTPRoute`s that lead to a version by its header: ours or, if the routes are external, those of others.
+    async fn routes_to(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        value: &str,
+    ) -> Result<(Vec<Value>, Vec<Value>), Error> {
+        if record.routes == Routes::External {
+            let namespaces = namespaces(record, release.namespace.as_str());
+            let pasted = self.pasted_routes(release, value).await?.collect();
+            return Ok((pasted, self.client.http_routes_everywhere(&namespaces).await?));
+        }
+        let routes = record.objects.iter().filter(|(stage, _)| stage.is_route());
+        let bodies = self.client.get_all(routes.map(|(_, reference)| reference)).await?;
+        let (routes, http_routes): (Vec<_>, Vec<_>) =
+            bodies.into_iter().partition(|(reference, _)| reference.kind == ROUTE_KIND);
+        let bodies = |all: Vec<(Reference, Value)>| all.into_iter().map(|(_, body)| body).collect();
+        Ok((bodies(routes), bodies(http_routes)))
+    }
+
+    /// Refuses routes to a version that name a port which the Service does not have: those users would get 503.
+    pub(crate) async fn check_route_ports(
         &self,
         release: &ReleaseName,
         (record, version): (&Record, &str),
         ports: &[u16],
         skipped: &[PreflightCheck],
     ) -> Result<(), Error> {
-        if record.routes != Routes::External || skipped.contains(&PreflightCheck::NoServicePort) {
+        if skipped.contains(&PreflightCheck::NoServicePort) {
             return Ok(());
         }
-        let value = format!("{release}/{version}");
-        for body in self.pasted_routes(release, &value).await? {
+        let value = record.routing_value(&release.to_string(), version);
+        let (routes, http_routes) = self.routes_to(release, record, &value).await?;
+        for body in routes {
             let other = |port: &u64| !ports.iter().any(|known| u64::from(*known) == *port);
             if let Some(port) = ports_by_header(&body, &value).into_iter().find(other) {
                 let (object, known) = (Reference::of(&body).map_err(Error::from)?, listed(ports));
@@ -91,8 +134,7 @@ impl Cluster {
                 PreflightCheck::NoServicePort.refuse(skipped, message, alternative)?;
             }
         }
-        let namespaces = namespaces(record, release.namespace.as_str());
-        for body in self.client.http_routes_everywhere(&namespaces).await? {
+        for body in http_routes {
             let object = Reference::of(&body)?;
             for (namespace, name, port) in http_route_ports(&body, &value) {
                 let Some(ports) = self.ports_of(&namespace, &name).await? else { continue };

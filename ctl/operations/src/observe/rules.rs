@@ -1,8 +1,10 @@
 //! The `DestinationRule`s that may be in force for a release's Service, and the proxies that go by them.
 
 use crate::{Cluster, Error, Protected};
-use canary_release::destination_rule::{Client, HostRule, ROOT_NAMESPACE};
+use canary_release::destination_rule::{CalledService, Client, HostRule, ROOT_NAMESPACE};
+use canary_release::object::Stage;
 use canary_release::plan::PlanNote;
+use canary_release::preflight::{PreflightCheck, UnroutedCalls, hidden_subsets};
 use canary_release::record::{Proxies, Record};
 use canary_release::spec::{ReleaseName, Routes, ServiceHost};
 use serde_json::Value;
@@ -66,6 +68,40 @@ impl Cluster {
                 Ok((bodies, false))
             }
         }
+    }
+
+    /// Refuses to send users to a canary where callers go by a rule of others without our subsets: they would get 503.
+    pub(crate) async fn check_subsets(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        if skipped.contains(&PreflightCheck::HiddenSubsets) {
+            return Ok(());
+        }
+        let hidden = self.hidden_subsets(release, record).await?;
+        match hidden.iter().find_map(|calls| calls.hides_subsets(record.routes)) {
+            Some(failed) => Err(failed.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The callers that go by a rule of others without our subsets.
+    pub(crate) async fn hidden_subsets(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+    ) -> Result<Vec<UnroutedCalls>, Error> {
+        let namespace = release.namespace.as_str();
+        let rule = record.objects.iter().find(|(stage, _)| *stage == Stage::Subsets);
+        let Some((_, ours)) = rule.filter(|_| !record.service.per_version) else { return Ok(Vec::new()) };
+        let rules = self.rules(namespace, record).await?;
+        let all: Vec<HostRule> = rules.found.into_iter().chain(rules.elsewhere).collect();
+        let host = ServiceHost::new(&record.service.name, namespace).fqdn();
+        let called = CalledService { host: &host, namespace };
+        let ours = all.iter().find(|rule| rule.reference == *ours);
+        Ok(ours.map(|ours| hidden_subsets(called, ours, &all)).unwrap_or_default())
     }
 
     /// Fails if external routes lead to a subset that only our rule has: without it they would lead to no pods.

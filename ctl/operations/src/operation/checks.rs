@@ -90,8 +90,9 @@ impl Cluster {
         let pods = self.check_pods(release, record, canary, skipped).await?;
         Box::pin(self.check_default_route(release, record, skipped)).await?;
         if let Some((_, ports)) = &pods {
-            self.check_pasted_ports(release, (record, canary), ports, skipped).await?;
+            self.check_route_ports(release, (record, canary), ports, skipped).await?;
         }
+        self.check_subsets(release, record, skipped).await?;
         let ready = pods.map(|(ready, _)| ready);
         if skipped.contains(&PreflightCheck::NoRoutes) || self.has_route(release, record, canary).await? {
             return Ok(ready);
@@ -124,8 +125,12 @@ impl Cluster {
         if skipped.contains(&PreflightCheck::NoReadyPods) {
             return Ok(None);
         }
-        let service = &record.service;
-        let pods = self.client.service_pods(release.namespace.as_str(), service).await?;
+        let service = &self.service_ref(release, record).await?;
+        let namespace = release.namespace.to_string();
+        let pods = self.client.service_pods(&namespace, service).await?;
+        if pods.ports.is_none() {
+            return Err(Error::NoService { namespace, name: service.name.clone() });
+        }
         check_ready(&pods, service, canary, skipped)?;
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
         let ready = |version| pods.of_version(service, version).ready;
@@ -214,6 +219,14 @@ pub(crate) fn check_ready(
     let mut message =
         format!("version `{version}` has {} behind Service `{}`", none_ready(found.all), service.name);
     let mut alternative = Alternative::StartPods { version: version.to_owned() };
+    if pods.lacks_port(service, version) {
+        let names: Vec<String> = pods.target_names.iter().map(|name| format!("`{name}`")).collect();
+        message = format!(
+            "expected a container of version `{version}` with the port that Service `{}` names ({}), found none: no request reaches it",
+            service.name,
+            names.join(", ")
+        );
+    }
     if let Some(narrow) = pods.narrow_selector(service, version) {
         message = format!("version `{version}` gets no requests: {narrow}");
         alternative = Alternative::WidenSelector(narrow);

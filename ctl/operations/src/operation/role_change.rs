@@ -237,9 +237,10 @@ impl Cluster {
             return Ok(arrival);
         }
         self.protect_routes(release, &stored.record).await?;
-        let mut narrow = stored.record.clone();
-        narrow.leaving.clear();
+        let mut narrow = stored.clone();
+        narrow.record.leaving.clear();
         let plan = self.reroutes(release, &narrow).await?;
+        let mut narrow = narrow.record;
         self.records.ensure_current(release, stored).await?;
         for change in plan.changes {
             self.client.carry_out(&change, WriteMode::Commit).await?;
@@ -288,18 +289,18 @@ impl Cluster {
     /// Sets the default routes to the record's stable version. Fails if another client has written the record since.
     async fn reroute(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let plan = async || {
-            let plan = self.reroutes(release, &stored.record).await?;
+            let plan = self.reroutes(release, stored).await?;
             self.records.ensure_current(release, stored).await?;
             Ok(plan)
         };
         self.apply_with_retry(plan).await.map_err(|error| error.after_record(release, &stored.record))
     }
 
-    async fn reroutes(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
+    async fn reroutes(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let leads = |(stage, _): &&(Stage, Reference)| *stage == Stage::Subsets || stage.is_route();
-        let observed =
-            self.client.get_all(record.objects.iter().filter(leads).map(|(_, reference)| reference)).await?;
-        rerouted(release, record, &observed)
+        let objects = stored.record.objects.iter().filter(leads).map(|(_, reference)| reference);
+        let observed = self.client.get_all(objects).await?;
+        rerouted(release, &stored.changeable(release, &observed), &observed)
     }
 }
 

@@ -130,8 +130,12 @@ impl Cluster {
             let (release, last) = (release.to_string(), record.last());
             return Err(Error::Generation { release, expected, found, last });
         }
-        if record.state.version_of(Role::Canary).is_none() {
-            return Err(canary_release::record::Error::NoCanary { last: record.last() }.into());
+        let is_off = request.weight == Weight::ZERO
+            && record.draining_versions().is_empty()
+            && record.to_promote().is_err();
+        // Where a canary has left, all users are on stable.
+        if record.state.version_of(Role::Canary).is_none() && !is_off {
+            return Err(record.no_canary().into());
         }
         let ready = self.check_weight_change(release, record, request.weight, request.skipped).await?;
         let stable_pods = ready.map(|ready| ready.stable);
@@ -148,6 +152,10 @@ impl Cluster {
         } else {
             None
         };
+        let mut stored = stored;
+        if new.is_zero() {
+            stored.begin_emergency();
+        }
         Ok(CheckedWeight { release: release.clone(), stored, new, scaled_down, undersized })
     }
 
@@ -173,7 +181,7 @@ impl Cluster {
             tokio::time::sleep(backoff(attempt)).await;
             stored = self.read_again(&release, &stored.record).await?;
             if stored.record.state.version_of(Role::Canary).is_none() {
-                return Err(canary_release::record::Error::NoCanary { last: stored.record.last() }.into());
+                return Err(stored.record.no_canary().into());
             }
         }
     }
@@ -239,7 +247,8 @@ impl Cluster {
             self.records.ensure_current(release, stored).await?;
             return Err(Error::Untrusted { release: release.clone(), fault });
         }
-        Ok(plan_config_update(&release.to_string(), &stored.record, &observed)?)
+        let record = stored.changeable(release, &observed);
+        Ok(plan_config_update(&release.to_string(), &record, &observed)?)
     }
 
     /// Writes the record's weight into the configuration objects; plans and writes again after a conflict.

@@ -98,7 +98,11 @@ impl Cluster {
     }
 
     async fn examine_service(&self, release: &Release) -> Result<ServiceExamination, Error> {
-        let service = ServiceRef::of(release);
+        let found = self.find_record(&release.name).await?;
+        let service = match &found {
+            Some(stored) => self.service_ref(&release.name, &stored.record).await?,
+            None => ServiceRef::of(release),
+        };
         let pods = self.client.service_pods(release.name.namespace.as_str(), &service).await?;
         Ok(pods.examination(release))
     }

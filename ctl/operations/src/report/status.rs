@@ -6,6 +6,7 @@ use assignment::contract::{Position, Role, Stickiness};
 use canary_release::delivery::ModuleSource;
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{self, ChangeReason, missing_objects};
+use canary_release::preflight::CheckFailed;
 use canary_release::record::Record;
 use canary_release::resource::object_of;
 use canary_release::routing::{Coverage, is_lost};
@@ -40,7 +41,8 @@ impl Cluster {
         stored: &StoredRecord,
     ) -> Result<Observation, Error> {
         let record = &stored.record;
-        let pods = self.client.service_pods(name.namespace.as_str(), &record.service).await?;
+        let service = self.service_ref(name, record).await?;
+        let pods = self.client.service_pods(name.namespace.as_str(), &service).await?;
         let ready = |name: &str| pods.of_version(&record.service, name);
         let ready: Vec<_> = record.state.versions.iter().map(|version| ready(&version.name)).collect();
         let workloads = self.workloads(name.namespace.as_str(), &record.service.label, &pods).await?;
@@ -50,6 +52,7 @@ impl Cluster {
         let narrow = canary.and_then(|canary| pods.narrow_selector(&record.service, canary));
         let objects = self.object_status(name, record).await?;
         let default_route = Box::pin(self.default_route(name, record)).await?;
+        let failing = Box::pin(self.failing(name, record, &pods)).await?;
         let is_routed = match canary {
             Some(canary) => Some(self.has_route(name, record, canary).await?),
             None => None,
@@ -77,12 +80,39 @@ impl Cluster {
             beside_stable,
             narrow,
             default_route,
+            failing,
             template_drift,
             remote_clusters,
             counts_sessions,
             session_cookie,
             traffic: None,
         })
+    }
+
+    /// The checks of routes and subsets that fail now.
+    async fn failing(
+        &self,
+        name: &ReleaseName,
+        record: &Record,
+        pods: &ServicePods,
+    ) -> Result<Vec<CheckFailed>, Error> {
+        let stable = record.state.version_of(Role::Stable).unwrap_or_default();
+        let version = record.state.version_of(Role::Canary).unwrap_or(stable);
+        let ports = pods.ports.as_deref().unwrap_or_default();
+        let checked = [
+            self.check_route_ports(name, (record, version), ports, &[]).await,
+            self.check_subsets(name, record, &[]).await,
+        ];
+        let mut failing = Vec::new();
+        for checked in checked {
+            match checked {
+                Err(Error::Preflight(failed)) => failing.push(failed),
+                // Who may not read routes or rules has the rest of the status.
+                Ok(()) | Err(Error::Forbidden { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(failing)
     }
 
     /// The Deployments of versions that are not live any more and that were deployed beside stable. None where Deployments may not be listed.

@@ -1,11 +1,14 @@
 //! A record that may be obeyed, and what its object was when it was read.
 
 use crate::Error;
-use canary_release::object::Reference;
+use canary_release::delivery::deployed_config;
+use canary_release::object::{Reference, Stage};
 use canary_release::record::{Record, RecordFault, RecordTrust};
 use canary_release::spec::ReleaseName;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// A record that may be obeyed, and the object that it is kept in: one whose seals are genuine, or one that was read back from the objects of the
 /// release.
@@ -16,6 +19,8 @@ pub struct StoredRecord {
     pub(crate) object: Option<ConfigMap>,
     trust: RecordTrust,
     unsaved: Option<String>,
+    /// Whether an operation goes on where objects of the release are missing.
+    is_emergency: bool,
     /// The generation of the record as it was read or written: the objects are not newer.
     generation: u64,
 }
@@ -33,7 +38,14 @@ impl StoredRecord {
     /// A record that is nowhere yet.
     pub(crate) const fn new(record: Record) -> Self {
         let generation = record.state.generation;
-        Self { record, object: None, trust: RecordTrust::Absent, unsaved: None, generation }
+        Self {
+            record,
+            object: None,
+            trust: RecordTrust::Absent,
+            unsaved: None,
+            is_emergency: false,
+            generation,
+        }
     }
 
     /// A record whose seals are genuine.
@@ -56,13 +68,20 @@ impl StoredRecord {
     /// A record that was read back, and replaces one that is not obeyed.
     pub(crate) fn in_place_of(record: Record, object: ConfigMap, fault: RecordFault) -> Self {
         let (generation, trust) = (record.state.generation, RecordTrust::Refused(fault));
-        Self { record, object: Some(object), trust, unsaved: None, generation }
+        Self { record, object: Some(object), trust, unsaved: None, is_emergency: false, generation }
     }
 
     /// A record whose seals could not be checked. It is written nowhere.
     pub(crate) fn unverified(record: Record, reason: String) -> Self {
         let (generation, unsaved) = (record.state.generation, Some(reason.clone()));
-        Self { record, object: None, trust: RecordTrust::Unverified(reason), unsaved, generation }
+        Self {
+            record,
+            object: None,
+            trust: RecordTrust::Unverified(reason),
+            unsaved,
+            is_emergency: false,
+            generation,
+        }
     }
 
     /// The uid of its object.
@@ -117,6 +136,32 @@ impl StoredRecord {
     ) -> Result<(), RecordFault> {
         let generation = if self.unsaved.is_some() { self.record.state.generation } else { self.generation };
         self.record.check_against(release, generation, observed)
+    }
+
+    /// Lets an operation go on where objects of the release are missing: it takes users off a version, and what does not exist sends none there.
+    pub(crate) const fn begin_emergency(&mut self) {
+        self.is_emergency = true;
+    }
+
+    /// The record with the objects that an operation changes: in an emergency those that exist and hold the release.
+    pub(crate) fn changeable<'r>(
+        &'r self,
+        release: &ReleaseName,
+        observed: &BTreeMap<Reference, Value>,
+    ) -> Cow<'r, Record> {
+        if !self.is_emergency {
+            return Cow::Borrowed(&self.record);
+        }
+        let release = release.to_string();
+        let holds = |body: &Value| {
+            let config = deployed_config(body).ok().flatten();
+            config.is_some_and(|config| config.releases.contains_key(&release))
+        };
+        let mut record = self.record.clone();
+        record.objects.retain(|(stage, object)| {
+            observed.get(object).is_some_and(|body| *stage != Stage::Configuration || holds(body))
+        });
+        Cow::Owned(record)
     }
 
     /// Lets an emergency go on without writing the record, which failed for this reason.

@@ -56,7 +56,9 @@ impl Cluster {
         let decides =
             |object: &&Reference| record.proxies.iter().any(|one| one.namespace == object.namespace);
         let named: BTreeSet<Reference> = record.config_objects().filter(decides).cloned().collect();
-        Box::pin(self.get_or_recover_record(release, &named)).await
+        let mut stored = Box::pin(self.get_or_recover_record(release, &named)).await?;
+        stored.begin_emergency();
+        Ok(stored)
     }
 
     /// Lets the API server validate the configurations, if a proxy has the release.

@@ -4,7 +4,7 @@ use canary_operations::Error;
 use canary_release::doctor::findings;
 use canary_release::status::{NextStep, problems};
 use fake_api_server::FakeApi;
-use fake_api_server::fixture::{SHOP, apply, promote, release, run, set_weight, shop};
+use fake_api_server::fixture::{INGRESS, SHOP, apply, promote, release, run, set_weight, shop};
 use serde_json::{Value, json};
 
 /// What each verb says: its findings, messages, refusal.
@@ -69,6 +69,32 @@ fn without_pods(api: &FakeApi) {
     api.state().store.remove("Pod", "shop-v2");
 }
 
+/// Kubernetes puts no pod of v2 behind a port whose name its containers do not have.
+fn other_port_name(api: &FakeApi) {
+    let mut state = api.state();
+    state.store.edit("Service", "shop", |service| {
+        service["spec"]["ports"] = json!([{"name": "http", "port": 80, "targetPort": "web"}]);
+    });
+    for (pod, name) in [("shop-v1", "web"), ("shop-v2", "http")] {
+        state.store.edit("Pod", pod, |pod| {
+            pod["spec"]["containers"] =
+                json!([{"name": "shop", "ports": [{"name": name, "containerPort": 8080}]}]);
+        });
+    }
+}
+
+/// The gateway's pods search their own namespace first.
+fn hiding_rule(api: &FakeApi) {
+    api.state().create(&json!({"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule",
+        "metadata": {"namespace": INGRESS, "name": "tls"}, "spec": {"host": "shop.shop.svc.cluster.local"}}));
+}
+
+fn other_port(api: &FakeApi) {
+    api.state().store.edit("Service", "shop", |service| {
+        service["spec"]["ports"] = json!([{"name": "http", "port": 8081}]);
+    });
+}
+
 /// A cause, what does it, and the words in which each verb names it.
 #[test]
 fn a_cause_is_named_by_each_verb_that_it_concerns() {
@@ -78,7 +104,26 @@ fn a_cause_is_named_by_each_verb_that_it_concerns() {
         let label = "expected label `version` at all pods behind Service `shop`, found 1 pod without it";
         let no_pod = "version `v2` has no pod behind Service `shop`";
         let mut wrong = Vec::new();
-        let rows: [(&str, Said, [&str; 5]); 4] = [
+        let unnamed = "expected a container of version `v2` with the port that Service `shop` names (`web`)";
+        let hides = "DestinationRule ingress/tls";
+        let port = "expected port 80 of Service `shop`, found 8081";
+        let routed = "expected port 8081 of Service `shop` in the routes of VirtualService";
+        let rows: [(&str, Said, [&str; 5]); 7] = [
+            (
+                "a port that the canary does not name",
+                Box::pin(said(other_port_name, &change)).await,
+                ["version `v2` has no ready pod yet", "", "DeployCanary", unnamed, unnamed],
+            ),
+            (
+                "a rule that hides the subsets",
+                Box::pin(said(hiding_rule, &change)).await,
+                [hides, hides, hides, hides, hides],
+            ),
+            (
+                "another port of the Service",
+                Box::pin(said(other_port, &change)).await,
+                [port, port, routed, routed, routed],
+            ),
             (
                 "narrow selector",
                 Box::pin(said(narrow, &change)).await,

@@ -551,7 +551,7 @@ fn share_the_pods(api: &FakeApi) {
     let listener = json!({"name": "web", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}});
     let edge = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"namespace": INGRESS, "name": "edge"},
         "spec": {"gatewayClassName": "istio", "listeners": [listener],
-            "addresses": [{"type": "Hostname", "value": "ingress.ingress.svc.cluster.local"}]}});
+            "addresses": [{"type": "Hostname", "value": "other"}, {"type": "Hostname", "value": "ingress.ingress.svc.cluster.local"}]}});
     state.create(&edge);
     state.create(&attached(
         &json!({"namespace": INGRESS, "name": "edge"}),

@@ -36,8 +36,10 @@ impl Before {
             Policy::compile(&FilterConfig { releases, ..edit.deployed.clone() })
         };
         let pages = Pages::of(deployed, edited);
-        let past =
-            alone(ReleaseConfig { weight: edit.peak.max(deployed.weight), until: None, ..deployed.clone() })?;
+        let has_canary = deployed.versions.iter().any(|version| version.role == Role::Canary);
+        // Without a canary the users of before are on a version that drains.
+        let weight = if has_canary { edit.peak.max(deployed.weight) } else { deployed.weight };
+        let past = alone(ReleaseConfig { weight, until: None, ..deployed.clone() })?;
         let of_role = |role| deployed.versions.iter().filter(move |version| version.role == role);
         let draining: Vec<_> = of_role(Role::Draining).collect();
         let users = (0..USERS).map(|number| {

@@ -7,10 +7,12 @@ use crate::object::ObjectError;
 use crate::routing::{ROUTE_KIND, RouteObstacle, SiblingRefusal};
 use crate::{config, manifest, record};
 use std::collections::BTreeSet;
+use strum::{IntoStaticStr, VariantNames};
 
 /// The reason for which there is no plan.
 #[expect(missing_docs, reason = "the message, or the name of a field, says it")]
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Error {
     /// A manifest is no object.
     #[error(transparent)]

@@ -23,7 +23,9 @@ mod narrow_selector;
 mod wasm_runtime;
 
 pub use alternative::Alternative;
-pub use callers::{Callers, PodsBehind, UnroutedCalls, check_calls, same_pods, unrouted_calls};
+pub use callers::{
+    Callers, PodsBehind, UnroutedCalls, check_calls, hidden_subsets, same_pods, unrouted_calls,
+};
 pub use checks::{
     CheckFailed, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
 };

@@ -10,10 +10,14 @@ pub enum Error {
     #[error("expected what canary-ctl keeps of a release, as JSON of format {}", super::FORMAT)]
     NoRecord(#[source] serde_json::Error),
     /// There is nothing to promote, and nothing to roll back.
-    #[error("expected a canary, found none{}", last.as_ref().map(|last| format!("; the last change was by {last}")).unwrap_or_default())]
+    #[error("expected a canary, found none{}{}", drain(draining), last.as_ref().map(|last| format!("; the last change was by {last}")).unwrap_or_default())]
     NoCanary {
         /// The last operation.
         last: Option<String>,
+        /// The version that the last operation has made stable.
+        promoted: Option<String>,
+        /// The versions on which sessions still end.
+        draining: Vec<String>,
     },
     /// The version before the promotion has left.
     #[error("expected version `{version}` to drain, found it gone: its routes and subset are taken away")]
@@ -34,6 +38,11 @@ pub enum Error {
         /// The rollback.
         turn: Box<RoleChange>,
     },
+}
+
+fn drain(versions: &[String]) -> String {
+    let named: Vec<String> = versions.iter().map(|version| format!("`{version}`")).collect();
+    if named.is_empty() { String::new() } else { format!("; sessions still end on {}", named.join(", ")) }
 }
 
 fn since(turn: Option<&RoleChange>) -> String {

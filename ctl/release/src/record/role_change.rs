@@ -66,7 +66,7 @@ impl Record {
     pub fn to_promote(&self) -> Result<Option<&str>, Error> {
         let canary = self.state.version_of(Role::Canary);
         if canary.is_none() && self.last_role_change(RoleChangeKind::Promoted).is_none() {
-            return Err(Error::NoCanary { last: self.last() });
+            return Err(self.no_canary());
         }
         Ok(canary)
     }
@@ -102,11 +102,15 @@ impl Record {
             }
             return Ok(RollbackTarget::Promotion(change.to.clone()));
         }
-        let change = self
-            .last_role_change(RoleChangeKind::RolledBack)
-            .ok_or_else(|| Error::NoCanary { last: self.last() })?;
+        let change = self.last_role_change(RoleChangeKind::RolledBack).ok_or_else(|| self.no_canary())?;
         let drains = self.state.is_live(&change.from);
         Ok(if drains { RollbackTarget::Draining(change.from.clone()) } else { RollbackTarget::Done })
+    }
+
+    /// The error where an operation needs a canary, with the place of those who were its users.
+    pub fn no_canary(&self) -> Error {
+        let promoted = self.last_role_change(RoleChangeKind::Promoted).map(|change| change.to.clone());
+        Error::NoCanary { last: self.last(), promoted, draining: self.draining_versions() }
     }
 
     /// Takes back what [`Record::to_roll_back`] has found, as the next generation. With a deadline sessions finish on the

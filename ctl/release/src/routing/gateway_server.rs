@@ -48,7 +48,7 @@ pub fn gateways_for(hosts: &[String], bindings: &[HostBinding]) -> BTreeSet<Refe
         let (version, name) =
             gateway.strip_prefix(PARENT).map_or((ISTIO, gateway.as_str()), |name| (GATEWAY_API, name));
         let (namespace, name) = name.split_once('/')?;
-        let name = name.split('#').next().unwrap_or(name);
+        let name = name.split(['#', '@']).next().unwrap_or(name);
         Some(Reference::new(version, "Gateway", namespace, name))
     };
     let named = bindings.iter().filter(shares).flat_map(|binding| &binding.gateways);
@@ -120,9 +120,14 @@ impl GatewayServer {
 
     /// Whether a route object is bound to it.
     pub(crate) fn has(&self, binding: &HostBinding) -> bool {
-        let is_it = |gateway: &String| match gateway.split_once('#') {
-            Some((gateway, section)) => *gateway == self.gateway && self.listener.as_deref() == Some(section),
-            None => *gateway == self.gateway,
+        let is_it = |bound: &String| {
+            let (bound, port) =
+                bound.split_once('@').map_or((bound.as_str(), None), |(bound, port)| (bound, Some(port)));
+            let (bound, section) =
+                bound.split_once('#').map_or((bound, None), |(bound, section)| (bound, Some(section)));
+            *bound == self.gateway
+                && section.is_none_or(|section| self.listener.as_deref() == Some(section))
+                && port.is_none_or(|port| port.parse().ok() == self.port)
         };
         binding.gateways.iter().any(is_it) && binding.rank(self.namespace()).is_some()
     }

@@ -251,14 +251,22 @@ fn gateways(body: &Value, object: &Reference) -> Vec<String> {
     if gateways.is_empty() {
         gateways.push(MESH.to_owned());
     }
-    let qualified = |gateway: String| {
-        if gateway.contains('/') || gateway == MESH {
-            gateway
-        } else {
-            format!("{}/{gateway}", object.namespace)
-        }
-    };
-    gateways.into_iter().map(qualified).collect()
+    gateways.iter().map(|gateway| gateway_name(gateway, &object.namespace)).collect()
+}
+
+/// A Gateway as `namespace/name`, as a route object of a namespace names it: also `name`, `./name`, and the older `name.namespace` and
+/// `name.namespace.svc.cluster.local`.
+///
+/// # Source
+/// `resolveGatewayName` in istiod.
+pub(crate) fn gateway_name(named: &str, namespace: &str) -> String {
+    match (named.split_once('/'), named.split_once('.')) {
+        (Some((".", name)), _) => format!("{namespace}/{name}"),
+        (Some(_), _) => named.to_owned(),
+        (None, _) if named == MESH => named.to_owned(),
+        (None, Some((name, rest))) => format!("{}/{name}", rest.split('.').next().unwrap_or(rest)),
+        (None, None) => format!("{namespace}/{named}"),
+    }
 }
 
 /// The intersection of two hosts or wildcards: the narrower one, if the other contains it.

@@ -4,7 +4,7 @@ use super::{ProxyStatus, SessionCookie, TemplateDrift, WindowTraffic};
 use crate::ModuleDigest;
 use crate::object::Reference;
 use crate::plan::{self, MissingObject};
-use crate::preflight::{DefaultRoute, NarrowSelector};
+use crate::preflight::{CheckFailed, DefaultRoute, NarrowSelector};
 use crate::rbac::Right;
 use crate::record::{Record, RecordTrust};
 use crate::routing::Coverage;
@@ -47,6 +47,8 @@ pub struct Observation {
     pub narrow: Option<NarrowSelector>,
     /// The Service, where it does not select stable alone beside `HTTPRoute`s of others.
     pub default_route: Option<DefaultRoute>,
+    /// The checks of routes and subsets that fail now: requests get 503.
+    pub failing: Vec<CheckFailed>,
     /// The Deployments behind the Service that replace the pods of a live version by others. Empty where they may not be listed.
     pub template_drift: Vec<TemplateDrift>,
     /// The other clusters that the control plane reads: their proxies are none of these. Empty where it may not be read.

@@ -6,7 +6,7 @@ use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
 use crate::object::Reference;
 use crate::plan::{self, MissingObject};
-use crate::preflight::DefaultRoute;
+use crate::preflight::{CheckFailed, DefaultRoute};
 use crate::rbac::Right;
 use crate::record::{Operation, RecordFault};
 use crate::routing::{Gap, route_kinds};
@@ -105,6 +105,9 @@ pub enum Problem<'o> {
     /// Requests without a decision get other pods than those of stable.
     #[error("{0}")]
     DefaultRoute(&'o DefaultRoute),
+    /// A check by which an operation would refuse to send users to a version: their requests fail now.
+    #[error("{0}")]
+    CheckFails(&'o CheckFailed),
     /// An operation was interrupted before it wrote this object.
     #[error("{object} does not carry generation {generation}")]
     NotWritten {
@@ -187,6 +190,7 @@ impl Problem<'_> {
             Self::NoRoutes { .. } => "no-routes",
             Self::Bypass { .. } => "bypass",
             Self::DefaultRoute(_) => "default-route",
+            Self::CheckFails(failed) => failed.check.name(),
             Self::NotWritten { .. } => "not-written",
             Self::ModuleRollout { .. } => "module-rollout",
             Self::ProxyBehind { .. } => "proxy-behind",

@@ -34,6 +34,7 @@ pub fn problems<'o>(
             .map(|gap| Problem::Bypass { gap, reached: &observation.beside_stable }),
     );
     problems.extend(observation.default_route.as_ref().map(Problem::DefaultRoute));
+    problems.extend(observation.failing.iter().map(Problem::CheckFails));
     problems.extend(not_written(observation));
     problems.extend(module_rollout(&observation.record));
     let has_none = observation.proxies.is_empty() && observation.missing_right.is_none();

@@ -54,6 +54,7 @@ pub(crate) fn healthy() -> Observation {
         traffic: None,
         narrow: None,
         default_route: None,
+        failing: Vec::new(),
     }
 }
 

@@ -87,7 +87,13 @@ impl Cluster {
         stored: StoredRecord,
         options: RollbackOptions<'_>,
     ) -> Result<CheckedRollback, Error> {
-        let settings = self.effective_settings(release, &stored).await?;
+        let mut stored = stored;
+        stored.begin_emergency();
+        let settings = match self.effective_settings(release, &stored).await {
+            // No proxy decides, and everybody gets stable.
+            Err(Error::Plan(error)) if error.is_not_deployed() => EffectiveSettings::default(),
+            settings => settings?,
+        };
         let target = rollback_target(stored.record.to_roll_back()?, options);
         let deadline = rollback_deadline(&target, options, settings);
         let mut after = stored.record.clone();
@@ -98,7 +104,10 @@ impl Cluster {
             let service = &stored.record.service;
             let pods = self.client.service_pods(release.namespace.as_str(), service).await?;
             let of = |version: &str| pods.of_version(service, version);
-            check_ready(&pods, service, stable, options.skipped)?;
+            // Without the Service no request reaches either version.
+            if pods.ports.is_some() {
+                check_ready(&pods, service, stable, options.skipped)?;
+            }
             scaled_down = stored.record.scaled_down_for(&target, |version| of(version).ready, now());
         }
         let RollbackOptions { now, drain, skipped } = options;

@@ -9,11 +9,16 @@ use crate::spec::Release;
 use std::collections::BTreeSet;
 
 pub(super) fn of(release: &Release, callers: &Callers) -> Vec<UnroutedCalls> {
-    let Some(ours) = &callers.ours else { return Vec::new() };
     let host = release.service_host().fqdn();
     let called = CalledService { host: &host, namespace: release.name.namespace.as_str() };
-    let others = callers.rules.iter().filter(|rule| !rule.is_ours && rule.reference != ours.reference);
-    let mut all: Vec<HostRule> = others.clone().filter(|rule| rule.matches(&host)).cloned().collect();
+    callers.ours.iter().flat_map(|ours| hidden_subsets(called, ours, &callers.rules)).collect()
+}
+
+/// The callers of a Service that go by a rule of others without the subsets of ours. `rules` may contain ours.
+pub fn hidden_subsets(called: CalledService<'_>, ours: &HostRule, rules: &[HostRule]) -> Vec<UnroutedCalls> {
+    let host = called.host;
+    let others = rules.iter().filter(|rule| !rule.is_ours && rule.reference != ours.reference);
+    let mut all: Vec<HostRule> = others.clone().filter(|rule| rule.matches(host)).cloned().collect();
     all.push(ours.clone());
     let mut seen = BTreeSet::new();
     let hidden = |rule: &HostRule| {
@@ -31,5 +36,5 @@ pub(super) fn of(release: &Release, callers: &Callers) -> Vec<UnroutedCalls> {
         let Client { namespace, labels } = client;
         Some(UnroutedCalls::HiddenSubsets { namespace, labels, rule: by, names_service })
     };
-    others.filter(|rule| rule.matches(&host)).filter_map(hidden).collect()
+    others.filter(|rule| rule.matches(host)).filter_map(hidden).collect()
 }

@@ -14,6 +14,7 @@ mod hidden_subsets;
 mod service;
 mod sidecar_scope;
 
+pub use hidden_subsets::hidden_subsets;
 pub use service::{PodsBehind, same_pods};
 
 use super::{Alternative, CheckFailed, PodLabels, PreflightCheck};
@@ -129,10 +130,7 @@ impl UnroutedCalls {
     pub fn failure(&self, release: &Release, routes: Routes) -> Option<CheckFailed> {
         let decides_inside = !release.sidecars.is_empty();
         let check = match self {
-            // Where routes are external, their owner decides on which subset callers depend.
-            Self::HiddenSubsets { names_service: true, .. } if routes != Routes::External => {
-                PreflightCheck::HiddenSubsets
-            }
+            Self::HiddenSubsets { .. } => return self.hides_subsets(routes),
             Self::Headless { .. } if decides_inside => PreflightCheck::UnroutedCalls,
             // A decision is due for calls of the port of the release alone.
             Self::NotHttp { port, .. } if decides_inside && *port == release.service.port => {
@@ -148,8 +146,20 @@ impl UnroutedCalls {
             }
             _ => return None,
         };
+        Some(self.fails(check))
+    }
+
+    /// The check that calls fail by a rule that names the Service. Where routes are external, their owner decides on which subset callers
+    /// depend.
+    pub fn hides_subsets(&self, routes: Routes) -> Option<CheckFailed> {
+        let fails =
+            matches!(self, Self::HiddenSubsets { names_service: true, .. }) && routes != Routes::External;
+        fails.then(|| self.fails(PreflightCheck::HiddenSubsets))
+    }
+
+    fn fails(&self, check: PreflightCheck) -> CheckFailed {
         let alternative = Alternative::CoverCalls { calls: Box::new(self.clone()) };
-        Some(CheckFailed { check, message: self.to_string(), alternative })
+        CheckFailed { check, message: self.to_string(), alternative }
     }
 }
 

@@ -30,7 +30,8 @@ pub fn http_route_bindings(route: &Value) -> Vec<HostBinding> {
             "Service" => found.push(binding(vec![resolve(name, namespace)], vec![MESH.to_owned()])),
             "Gateway" => {
                 let section = text("sectionName").map_or_else(String::new, |section| format!("#{section}"));
-                gateways.push(parent_name(namespace, name) + &section);
+                let port = parent.get("port").map_or_else(String::new, |port| format!("@{port}"));
+                gateways.push(parent_name(namespace, name) + &section + &port);
             }
             _ => {}
         }
@@ -46,6 +47,10 @@ pub fn http_route_bindings(route: &Value) -> Vec<HostBinding> {
 
 /// The hosts of a listener, each for the routes of a namespace. Which namespaces a selector selects is not known here: all.
 pub(in crate::routing) fn listener_hosts(listener: &Value, namespace: &str) -> Vec<String> {
+    let kinds = list(listener.pointer("/allowedRoutes/kinds"));
+    if !kinds.is_empty() && !kinds.iter().any(|kind| kind.get("kind") == Some(&HTTP_ROUTE_KIND.into())) {
+        return Vec::new();
+    }
     let host = listener.get("hostname").and_then(Value::as_str).unwrap_or("*");
     match listener.pointer("/allowedRoutes/namespaces/from").and_then(Value::as_str) {
         None | Some("Same") => vec![format!("{namespace}/{host}")],

@@ -34,6 +34,7 @@ fn healthy() -> Observation {
         beside_stable: BTreeMap::from([("v2".to_owned(), 1)]),
         narrow: None,
         default_route: None,
+        failing: Vec::new(),
         template_drift: Vec::new(),
         remote_clusters: BTreeSet::new(),
         counts_sessions: true,
