@@ -28,7 +28,7 @@ while read -r -a words; do
 done < <(tool man --list)
 cp LICENSE README.md CHANGELOG.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md "$DIST/THIRD-PARTY-LICENSES.txt" "$contents"
 # What README.md links to, with its folders; tools/dist-check.sh follows each link.
-mapfile -t linked < <(git ls-files docs examples/*/canary.yaml examples/monitoring assignment/README.md ctl/README.md)
+mapfile -t linked < <(git ls-files docs examples/*/canary.yaml examples/{monitoring,argo-cd} assignment/README.md ctl/README.md)
 cp --parents "${linked[@]}" "$contents"
 chmod -R u=rwX,go=rX "$contents"
 # With nothing of this machine or of the time in it.

@@ -40,7 +40,7 @@ sources_of() {
 build() {
     local module=$1 ldflags=$2 program start=$SECONDS sum
     shift 2
-    sum=$(cat "$SOURCES/$module/go.mod" "$SOURCES/$module/go.sum" <(echo "$ldflags $*") | cksum)
+    sum=$(cat "$SOURCES/$module"/* <(echo "$ldflags $*") | cksum)
     [ "$(cat "$LAB/$module.sum" 2>/dev/null)" != "$sum" ] || return 0
     need_go
     rm -f "$LAB/$module.sum"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds other tools for rollouts from the Go module proxy into .tools/lab; the versions are those of wasm-tests/lab/go/*/go.mod.
-# Usage: tools/peers.sh flagger|loadtester|argo-rollouts…
+# Builds other tools for rollouts, and a reader of objects from the libraries of GitOps tools, from the Go module proxy into .tools/lab; the
+# versions are those of wasm-tests/lab/go/*/go.mod.
+# Usage: tools/peers.sh flagger|loadtester|argo-rollouts|gitops…
 # Each takes about five minutes on two cores the first time. ./x test long needs all, ./x bench-flagger the first.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source tools/go.sh
@@ -22,7 +23,8 @@ for program in "$@"; do
     case $program in
     flagger | loadtester) build "$program" "" "$program=github.com/fluxcd/flagger/cmd/$program" ;;
     argo-rollouts) build "$program" "" "$program=github.com/argoproj/argo-rollouts/cmd/rollouts-controller" ;;
-    *) die "expected a program, found '$program'" "flagger, loadtester, argo-rollouts" ;;
+    gitops) build gitops "" gitops=. ;;
+    *) die "expected a program, found '$program'" "flagger, loadtester, argo-rollouts, gitops" ;;
     esac
 done
 rm -rf "$GO"

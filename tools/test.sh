@@ -139,9 +139,9 @@ mesh)
     ;;
 long)
     stage "lab" lab_is_built
-    stage "Flagger and Argo Rollouts" tools/peers.sh flagger loadtester argo-rollouts
+    stage "Flagger, Argo Rollouts, GitOps tools" tools/peers.sh flagger loadtester argo-rollouts gitops
     EVERY_ENVOY=1 stage "every Envoy" cargo_test --no-fail-fast --test envoy --test kit
-    stage "long tests" mesh_tests --test api -- --ignored
+    stage "long tests" mesh_tests --test api --test controller -- --ignored
     exit
     ;;
 esac

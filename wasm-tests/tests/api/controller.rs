@@ -12,7 +12,7 @@ use wasm_tests::api::release_fixture::ReleaseFixture;
 
 const DEFINITIONS: [&str; 2] = ["releases.canary-ctl.io", "releasegrants.canary-ctl.io"];
 
-async fn define(api: &Kubernetes) {
+pub(crate) async fn define(api: &Kubernetes) {
     let output = Command::new(artifact::canary_ctl().unwrap())
         .args(["generate", "controller", "--image", "unused"])
         .output()
@@ -28,10 +28,14 @@ async fn define(api: &Kubernetes) {
 }
 
 fn controller(fixture: &ReleaseFixture<'_>) -> Child {
-    let namespace = fixture.namespace.as_str();
+    controller_in(fixture.api, &fixture.namespace)
+}
+
+/// A controller of one namespace.
+pub(crate) fn controller_in(api: &Kubernetes, namespace: &str) -> Child {
     Command::new(artifact::canary_ctl().unwrap())
         .args(["controller", "--namespace", namespace, "--lease-namespace", namespace, "--interval", "1s"])
-        .env("KUBECONFIG", fixture.api.kubeconfig("admin").unwrap())
+        .env("KUBECONFIG", api.kubeconfig("admin").unwrap())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .kill_on_drop(true)

@@ -14,6 +14,7 @@ mod apply;
 mod attacks;
 mod controller;
 mod faults;
+mod gitops;
 mod pause;
 mod resource;
 mod role_changes;

@@ -9,6 +9,7 @@
 
 mod beside_http_routes;
 mod clocks;
+mod gitops;
 mod killed;
 mod many;
 mod object;

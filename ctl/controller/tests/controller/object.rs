@@ -44,6 +44,8 @@ pub(crate) fn object(changes: &Value) -> Value {
     for (name, value) in changes.as_object().unwrap() {
         spec[name] = value.clone();
     }
+    // An API server keeps no field without a value.
+    spec.as_object_mut().unwrap().retain(|_, value| !value.is_null());
     json!({"apiVersion": "canary-ctl.io/v1alpha1", "kind": "Release",
         "metadata": {"name": "shop", "namespace": "shop"}, "spec": spec})
 }
