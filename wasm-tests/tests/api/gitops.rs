@@ -90,9 +90,11 @@ fn the_settings_of_argo_cd_keep_those_of_others_and_stay_when_its_manifests_are_
         let manifest = reader.folder.path().join("install.json");
         std::fs::write(&manifest, installed.to_string()).unwrap();
         let install = ["apply", "-f", manifest.to_str().unwrap()];
+        let server_side = [&install[..], &["--server-side", "--force-conflicts"]].concat();
         api.kubectl(&install).await.unwrap();
         reader.types("Argo CD").await;
         api.kubectl(&install).await.unwrap();
+        api.kubectl(&server_side).await.unwrap();
         let settings = get(api, &["configmap", "argocd-cm", "-n", "argocd"]).await;
         let keys: Vec<&String> = settings["data"].as_object().unwrap().keys().collect();
         assert_eq!(keys.len(), 3, "{keys:?}");
