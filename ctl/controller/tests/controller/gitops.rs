@@ -88,13 +88,13 @@ async fn reach(fixture: &mut Fixture, phase: Phase) {
     let cluster = fixture.api.cluster_with(options()).await;
     let reconciler = fixture.reconciler(&cluster, "replica");
     for _ in 0..MANY {
-        let reconciled = fixture.reconcile(&reconciler).await;
+        let again = fixture.reconcile(&reconciler).await.again;
         let status = fixture.status();
         if status.phase == phase && (phase != Phase::Progressing || status.weight.is_some_and(|is| is > 0.0))
         {
             return;
         }
-        fixture.pass(reconciled.again).await;
+        fixture.pass(again).await;
     }
     panic!("expected {phase:?}, found {:#?}", fixture.status());
 }
