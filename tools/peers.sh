@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds other tools for rollouts, and a reader of objects from the libraries of GitOps tools, from the Go module proxy into .tools/lab; the
+# Builds other tools for rollouts, and a reader of objects as GitOps tools read them, from the Go module proxy into .tools/lab; the
 # versions are those of wasm-tests/lab/go/*/go.mod.
 # Usage: tools/peers.sh flagger|loadtester|argo-rollouts|gitops…
 # Each takes about five minutes on two cores the first time. ./x test long needs all, ./x bench-flagger the first.

@@ -1,58 +1,74 @@
-// Reads objects as GitOps tools do, by their own libraries: kstatus (kpt, and Flux and Helm 4 with a copy of theirs) and Argo CD's Lua.
+// Reads objects as GitOps tools do: by kstatus (kpt's, and Flux's copy, which Helm 4 has too), and by Lua as Argo CD 3.6.1 runs it.
 //
 // Usage: gitops ARGOCD-CM.YAML <INPUT, which is {"parameters": those of actions, "objects": [...]}; it prints a Reading for each object.
+//
+// The package util/lua of Argo CD is 1,400 packages with what it needs, most of Kubernetes' clients among them. So this has the same engine,
+// with the same libraries open, and follows runLua, cleanReturnedObj, health.GetResourceHealth, RunResourceActionV2 and patchResource there.
 package main
 
 import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
 
-	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/health"
-	"github.com/argoproj/argo-cd/v3/pkg/apiclient/application"
-	"github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
-	"github.com/argoproj/argo-cd/v3/util/lua"
 	jsonpatch "github.com/evanphx/json-patch"
 	flux "github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	lua "github.com/yuin/gopher-lua"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	luajson "layeh.com/gopher-json"
 	kpt "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 	"sigs.k8s.io/yaml"
 )
+
+const kind = "canary-ctl.io_Release"
 
 type Input struct {
 	Parameters map[string]string
 	Objects    []*unstructured.Unstructured
 }
 
+type Settings struct {
+	health  string
+	actions Actions
+}
+
+type Actions struct {
+	Discovery   string `json:"discovery.lua"`
+	Definitions []struct {
+		Name   string `json:"name"`
+		Action string `json:"action.lua"`
+	} `json:"definitions"`
+}
+
+type Health struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+}
+
 type Reading struct {
-	Kpt    string               `json:"kpt"`
-	Flux   string               `json:"flux"`
-	ArgoCd *health.HealthStatus `json:"argoCd"`
-	// The merge patch of each action, as Argo CD's server computes it; none where the action is disabled.
+	Kpt    string `json:"kpt"`
+	Flux   string `json:"flux"`
+	ArgoCd Health `json:"argoCd"`
+	// The merge patch of each action; none where the action is disabled.
 	Actions map[string]json.RawMessage `json:"actions"`
 }
 
-// As SettingsManager.appendResourceOverridesFromSplitKeys, whose package is most of Argo CD.
-func overrides(settings map[string]string) map[string]v1alpha1.ResourceOverride {
-	found := map[string]v1alpha1.ResourceOverride{}
-	for key, value := range settings {
-		parts := strings.SplitN(key, ".", 4)
-		kind := strings.Replace(parts[3], "_", "/", 1)
-		override := found[kind]
-		switch parts[2] {
-		case "health":
-			override.HealthLua = value
-		case "actions":
-			override.Actions = value
-		}
-		found[kind] = override
+func settings(path string) (settings Settings, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return settings, err
 	}
-	return found
+	var config v1.ConfigMap
+	if err := yaml.UnmarshalStrict(text, &config); err != nil {
+		return settings, err
+	}
+	settings.health = config.Data["resource.customizations.health."+kind]
+	err = yaml.UnmarshalStrict([]byte(config.Data["resource.customizations.actions."+kind]), &settings.actions)
+	return settings, err
 }
 
-func read(settings map[string]v1alpha1.ResourceOverride, parameters map[string]string, object *unstructured.Unstructured) (reading Reading, err error) {
+func read(settings Settings, parameters map[string]string, object *unstructured.Unstructured) (reading Reading, err error) {
 	byKpt, err := kpt.Compute(object)
 	if err != nil {
 		return reading, err
@@ -62,68 +78,126 @@ func read(settings map[string]v1alpha1.ResourceOverride, parameters map[string]s
 		return reading, err
 	}
 	reading.Kpt, reading.Flux = byKpt.Status.String(), byFlux.Status.String()
-	if reading.ArgoCd, err = health.GetResourceHealth(object, lua.ResourceHealthOverrides(settings)); err != nil {
-		return reading, err
+	if object.GetDeletionTimestamp() != nil {
+		reading.ArgoCd = Health{"Progressing", "Pending deletion"}
+	} else if err := run(settings.health, parameters, object, &reading.ArgoCd); err != nil {
+		return reading, fmt.Errorf("health: %w", err)
 	}
-	reading.Actions, err = actions(lua.VM{ResourceOverrides: settings}, parameters, object)
-	return reading, err
-}
-
-func actions(vm lua.VM, parameters map[string]string, object *unstructured.Unstructured) (map[string]json.RawMessage, error) {
-	discovery, err := vm.GetResourceActionDiscovery(object)
-	if err != nil {
-		return nil, err
+	discovered := map[string]struct{ Disabled bool }{}
+	if err := run(settings.actions.Discovery, parameters, object, &discovered); err != nil {
+		return reading, fmt.Errorf("discovery: %w", err)
 	}
-	discovered, err := vm.ExecuteResourceActionDiscovery(object, discovery)
-	if err != nil {
-		return nil, err
+	reading.Actions = map[string]json.RawMessage{}
+	for name := range discovered {
+		reading.Actions[name] = nil
 	}
-	patches := map[string]json.RawMessage{}
-	for _, action := range discovered {
-		if action.Disabled {
-			patches[action.Name] = nil
+	for _, definition := range settings.actions.Definitions {
+		if found, ok := discovered[definition.Name]; !ok || found.Disabled {
 			continue
 		}
-		if patches[action.Name], err = patch(vm, action, parameters, object); err != nil {
-			return nil, fmt.Errorf("%s: %w", action.Name, err)
+		if reading.Actions[definition.Name], err = patch(definition.Action, parameters, object); err != nil {
+			return reading, fmt.Errorf("%s: %w", definition.Name, err)
 		}
 	}
-	return patches, nil
+	return reading, nil
 }
 
-// As RunResourceActionV2 and patchResource of Argo CD's server.
-func patch(vm lua.VM, action v1alpha1.ResourceAction, parameters map[string]string, object *unstructured.Unstructured) (json.RawMessage, error) {
-	definition, err := vm.GetResourceAction(object, action.Name)
+func patch(script string, parameters map[string]string, object *unstructured.Unstructured) (json.RawMessage, error) {
+	changed := map[string]any{}
+	if err := run(script, parameters, object, &changed); err != nil {
+		return nil, err
+	}
+	before, err := json.Marshal(object.Object)
 	if err != nil {
 		return nil, err
 	}
-	var given []*application.ResourceActionParameters
-	for _, parameter := range action.Params {
-		value := parameters[parameter.Name]
-		given = append(given, &application.ResourceActionParameters{Name: &parameter.Name, Value: &value})
-	}
-	changed, err := vm.ExecuteResourceAction(object, definition.ActionLua, given)
-	if err != nil {
-		return nil, err
-	}
-	before, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	after, err := json.Marshal(changed[0].UnstructuredObj)
+	after, err := json.Marshal(cleaned(changed, object.Object))
 	if err != nil {
 		return nil, err
 	}
 	return jsonpatch.CreateMergePatch(before, after)
 }
 
-func run() error {
-	text, err := os.ReadFile(os.Args[1])
+// Runs a script, and reads what it returns.
+func run(script string, parameters map[string]string, object *unstructured.Unstructured, result any) error {
+	state := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer state.Close()
+	// Argo CD opens a part of `os`, too.
+	for name, open := range map[string]lua.LGFunction{
+		lua.LoadLibName: lua.OpenPackage, lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable,
+	} {
+		err := state.CallByParam(lua.P{Fn: state.NewFunction(open), Protect: true}, lua.LString(name))
+		if err != nil {
+			return err
+		}
+	}
+	given := state.NewTable()
+	for name, value := range parameters {
+		given.RawSetString(name, lua.LString(value))
+	}
+	state.SetGlobal("actionParams", given)
+	state.SetGlobal("obj", value(state, object.Object))
+	if err := state.DoString(script); err != nil {
+		return err
+	}
+	text, err := luajson.Encode(state.Get(-1))
 	if err != nil {
 		return err
 	}
-	var settings v1.ConfigMap
-	if err := yaml.UnmarshalStrict(text, &settings); err != nil {
+	return json.Unmarshal(text, result)
+}
+
+func value(state *lua.LState, given any) lua.LValue {
+	switch given := given.(type) {
+	case bool:
+		return lua.LBool(given)
+	case float64:
+		return lua.LNumber(given)
+	case int64:
+		return lua.LNumber(given)
+	case string:
+		return lua.LString(given)
+	case []any:
+		table := state.NewTable()
+		for _, item := range given {
+			table.Append(value(state, item))
+		}
+		return table
+	case map[string]any:
+		table := state.NewTable()
+		for name, item := range given {
+			table.RawSetString(name, value(state, item))
+		}
+		return table
+	}
+	return lua.LNil
+}
+
+// Lua does not tell an empty map from an empty array.
+func cleaned(changed, before any) any {
+	switch changed := changed.(type) {
+	case map[string]any:
+		if before, ok := before.(map[string]any); ok {
+			for name := range changed {
+				changed[name] = cleaned(changed[name], before[name])
+			}
+		}
+	case []any:
+		if _, ok := before.(map[string]any); ok && len(changed) == 0 {
+			return map[string]any{}
+		}
+		if before, ok := before.([]any); ok {
+			for i := range min(len(changed), len(before)) {
+				changed[i] = cleaned(changed[i], before[i])
+			}
+		}
+	}
+	return changed
+}
+
+func print(path string) error {
+	settings, err := settings(path)
+	if err != nil {
 		return err
 	}
 	var input Input
@@ -132,7 +206,7 @@ func run() error {
 	}
 	readings := []Reading{}
 	for _, object := range input.Objects {
-		reading, err := read(overrides(settings.Data), input.Parameters, object)
+		reading, err := read(settings, input.Parameters, object)
 		if err != nil {
 			return err
 		}
@@ -142,7 +216,7 @@ func run() error {
 }
 
 func main() {
-	if err := run(); err != nil {
+	if err := print(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
