@@ -42,7 +42,7 @@ pub(super) struct Doctor {
 #[serde(rename_all = "camelCase")]
 struct DoctorReport {
     release: String,
-    installed: bool,
+    installed: Option<bool>,
     findings: Vec<Row>,
     proxies: Vec<ProxyExamination>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -45,7 +45,7 @@ impl Cluster {
     pub async fn diagnose(&self, release: &Release) -> Diagnosis {
         let mut diagnosis = Diagnosis::default();
         let (service, exposure, rights, proxies, cookie, control_plane, keys, remote_clusters, admission) = tokio::join!(
-            self.examine_service(release),
+            Box::pin(self.examine_service(release)),
             self.exposure(release, None),
             self.missing_rights(release),
             self.examine_proxies(release),
@@ -75,7 +75,7 @@ impl Cluster {
                 keep.0.extend(error.map(|error| (Area::Admission, error)));
             }
             examination.without_record = keep.ok(Area::Proxies, admission.without_record).unwrap_or_default();
-            examination.is_installed = admission.is_installed;
+            examination.is_installed = Some(admission.is_installed);
             examination.brings_wasm = admission.plan.brings_wasm();
             let refusals = admission.refusals.into_iter();
             // Missing rights are listed whole.

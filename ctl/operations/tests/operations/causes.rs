@@ -29,7 +29,9 @@ async fn said(happens: impl Fn(&FakeApi), change: &Value) -> Said {
     let release = release(change);
     let diagnosis = cluster.diagnose(&release).await;
     let found = findings(&release, &diagnosis.examination);
-    let doctor = found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let errors = diagnosis.errors.iter().map(|(_, error)| error.to_string());
+    let doctor = found.iter().map(ToString::to_string).chain(errors).collect::<Vec<_>>().join("\n");
+    assert!(!doctor.contains("not on this cluster yet"), "{doctor}");
     let applied = match apply(&cluster, &release).await {
         Ok(applied) => {
             let calls = applied.unrouted.iter().map(ToString::to_string);
@@ -95,57 +97,39 @@ fn other_port(api: &FakeApi) {
     });
 }
 
-/// A cause, what does it, and the words in which each verb names it.
+/// A cause, and the words in which `doctor`, `apply`, `status`, a weight and a promotion name it.
+type Row = (&'static str, fn(&FakeApi), [&'static str; 5]);
+
+const SELECTOR: &str = "Service `shop` selects `version: v1` alone";
+const LABEL: &str = "expected label `version` at all pods behind Service `shop`, found 1 pod without it";
+const NO_POD: &str = "version `v2` has no pod behind Service `shop`";
+const UNNAMED: &str = "expected a container of version `v2` with the port that Service `shop` names (`web`)";
+const HIDES: &str = "DestinationRule ingress/tls";
+const PORT: &str = "expected port 80 of Service `shop`, found 8081";
+const ROUTED: &str = "expected port 8081 of Service `shop` in the routes of VirtualService";
+const INGRESS_OF_SHOP: &str = "Ingress shop/site";
+
+const ROWS: [Row; 7] = [
+    (
+        "a port that the canary does not name",
+        other_port_name,
+        ["version `v2` has no ready pod yet", "", "WaitForCanary", UNNAMED, UNNAMED],
+    ),
+    ("a rule that hides the subsets", hiding_rule, [HIDES; 5]),
+    ("another port of the Service", other_port, [PORT, PORT, ROUTED, ROUTED, ROUTED]),
+    ("narrow selector", narrow, [SELECTOR, SELECTOR, "WidenSelector", SELECTOR, SELECTOR]),
+    ("pods without the label", unlabelled, [LABEL, LABEL, "DeployCanary", NO_POD, NO_POD]),
+    ("no pods", without_pods, ["version `v2` has no ready pod yet", "", "DeployCanary", NO_POD, NO_POD]),
+    ("a bypass", bypass, [INGRESS_OF_SHOP, INGRESS_OF_SHOP, INGRESS_OF_SHOP, "", ""]),
+];
+
 #[test]
 fn a_cause_is_named_by_each_verb_that_it_concerns() {
     run(async {
         let change = json!({"maxStep": 90});
-        let selector = "Service `shop` selects `version: v1` alone";
-        let label = "expected label `version` at all pods behind Service `shop`, found 1 pod without it";
-        let no_pod = "version `v2` has no pod behind Service `shop`";
         let mut wrong = Vec::new();
-        let unnamed = "expected a container of version `v2` with the port that Service `shop` names (`web`)";
-        let hides = "DestinationRule ingress/tls";
-        let port = "expected port 80 of Service `shop`, found 8081";
-        let routed = "expected port 8081 of Service `shop` in the routes of VirtualService";
-        let rows: [(&str, Said, [&str; 5]); 7] = [
-            (
-                "a port that the canary does not name",
-                Box::pin(said(other_port_name, &change)).await,
-                ["version `v2` has no ready pod yet", "", "DeployCanary", unnamed, unnamed],
-            ),
-            (
-                "a rule that hides the subsets",
-                Box::pin(said(hiding_rule, &change)).await,
-                [hides, hides, hides, hides, hides],
-            ),
-            (
-                "another port of the Service",
-                Box::pin(said(other_port, &change)).await,
-                [port, port, routed, routed, routed],
-            ),
-            (
-                "narrow selector",
-                Box::pin(said(narrow, &change)).await,
-                [selector, selector, "WidenSelector", selector, selector],
-            ),
-            (
-                "pods without the label",
-                Box::pin(said(unlabelled, &change)).await,
-                [label, label, "DeployCanary", no_pod, no_pod],
-            ),
-            (
-                "no pods",
-                Box::pin(said(without_pods, &change)).await,
-                ["version `v2` has no ready pod yet", "", "DeployCanary", no_pod, no_pod],
-            ),
-            (
-                "a bypass",
-                Box::pin(said(bypass, &change)).await,
-                ["Ingress shop/site", "Ingress shop/site", "Ingress shop/site", "", ""],
-            ),
-        ];
-        for (cause, said, expected) in &rows {
+        for (cause, happens, expected) in ROWS {
+            let said = Box::pin(said(happens, &change)).await;
             let verbs = [
                 ("doctor", &said.doctor),
                 ("apply", &said.apply),

@@ -34,8 +34,8 @@ pub enum Area {
 /// The observations of a release and its cluster. Parts that could not be read are `None`.
 #[derive(Clone, Debug, Default)]
 pub struct Examination {
-    /// Whether the release is on the cluster.
-    pub is_installed: bool,
+    /// Whether the release is on the cluster; `None` where a part of it could not be read.
+    pub is_installed: Option<bool>,
     /// Whether `apply` would bring a Wasm filter to proxies.
     pub brings_wasm: bool,
     /// The Service.

@@ -43,7 +43,9 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
         found.extend(of_module(&release.delivery.module, proxies.len()));
     }
     found.extend(of_versions(examination));
-    if let (Some(KeyState::Missing { namespaces }), true) = (&examination.keys, examination.is_installed) {
+    if let (Some(KeyState::Missing { namespaces }), true) =
+        (&examination.keys, examination.is_installed == Some(true))
+    {
         found.push(ClusterFinding::NoKeys { namespaces: namespaces.clone() });
     }
     if let Some(message) = &examination.wrong_cookie {
@@ -55,7 +57,7 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
     if !examination.remote_clusters.is_empty() {
         found.push(ClusterFinding::RemoteClusters { names: examination.remote_clusters.clone() });
     }
-    if !examination.is_installed {
+    if examination.is_installed == Some(false) {
         found.push(ClusterFinding::NotInstalled);
     }
     found.sort_by_key(ClusterFinding::severity);

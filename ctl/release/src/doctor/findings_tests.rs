@@ -50,7 +50,7 @@ fn healthy() -> Examination {
     };
     let pods = ReadyPods { ready: 1, all: 1 };
     Examination {
-        is_installed: true,
+        is_installed: Some(true),
         brings_wasm: false,
         service: Some(ServiceExamination {
             ports: Some(vec![release.service.port]),
@@ -102,7 +102,7 @@ fn a_session_cookie_that_no_response_sets_is_a_warning_about_the_proxies() {
 #[test]
 fn a_healthy_release_has_no_finding_and_what_was_not_read_is_none() {
     assert_eq!(findings(&release(), &healthy()), []);
-    let unread = Examination { is_installed: true, ..Examination::default() };
+    let unread = Examination { is_installed: Some(true), ..Examination::default() };
     assert_eq!(findings(&release(), &unread), []);
 }
 
@@ -143,7 +143,7 @@ fn every_fault_is_a_finding_with_its_severity_and_its_area() {
             "1 proxy runs Istio 1.30.1, and istiod 1.29.0",
         ),
         (without_keys, Severity::Warning, Area::Keys, "in istio-ingress, found none"),
-        (|all| all.is_installed = false, Severity::Info, Area::Service, "not on this cluster yet"),
+        (|all| all.is_installed = Some(false), Severity::Info, Area::Service, "not on this cluster yet"),
     ];
     for (spoil, expected, about, part) in cases {
         let (severity, area, text) = only(spoil);
@@ -190,7 +190,7 @@ fn v8_is_missed_only_where_a_filter_would_come() {
 #[test]
 fn the_worst_comes_first() {
     let mut examination = healthy();
-    examination.is_installed = false;
+    examination.is_installed = Some(false);
     service(&mut examination).unlabelled = 1;
     service(&mut examination).ports = Some(Vec::new());
     let severities: Vec<Severity> =
