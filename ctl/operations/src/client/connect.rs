@@ -3,6 +3,7 @@
 
 use super::bearer::Bearer;
 use super::credentials::Credentials;
+use super::deadline::{AFTER_SILENCE, DeadlineLayer, LimitedRequests};
 use super::kubeconfig::{self, Context, InFile, KubeconfigEnvironment};
 use super::proxy::{Proxy, ProxyEnvironment};
 use super::request_observer::{RequestLayer, RequestObserver};
@@ -21,6 +22,7 @@ use kube::{Api, Client, Config};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
+use tower::Layer as _;
 use tower::buffer::BufferLayer;
 use tower::retry::RetryLayer;
 use tower::util::{AndThenLayer, MapResponseLayer};
@@ -41,7 +43,7 @@ pub struct Access {
     pub kubeconfig: Option<PathBuf>,
     /// The context in it; without one its current context.
     pub context: Option<String>,
-    /// The timeout of an API call without data; 30 s by default.
+    /// The timeout of an API request, until its response is complete; 30 s by default.
     pub request_timeout: Option<Duration>,
     /// The user, and the groups, that the API server is asked to take the caller for.
     pub impersonated: Option<Impersonated>,
@@ -90,7 +92,8 @@ impl Access {
         let unusable = |(path, source)| Error::Kubeconfig { path, source };
         let Target { mut config, mut user, proxy, context, namespace: _ } =
             self.target(environment).map_err(unusable)?;
-        config.read_timeout = Some(self.request_timeout.unwrap_or(DEFAULT_REQUEST_TIMEOUT));
+        let limit = self.request_timeout.unwrap_or(DEFAULT_REQUEST_TIMEOUT);
+        config.read_timeout = Some(limit + AFTER_SILENCE);
         let password = user.password.clone();
         let bearer = Bearer::take(&mut user).await.map_err(Box::new)?;
         if let Some(Impersonated { user: name, groups }) = &self.impersonated {
@@ -101,6 +104,7 @@ impl Access {
         let credentials = Credentials::new(password.as_ref(), bearer.clone());
         let transport = transport(&config, proxy.as_ref(), bearer);
         let transport = transport.map_err(|error| unusable((self.kubeconfig.clone(), error.into())))?;
+        let transport = DeadlineLayer(limit).layer(transport);
         let url = &config.cluster_url;
         let address =
             context.map_or_else(|| url.to_string(), |context| format!("{url} (context `{context}`)"));
@@ -168,7 +172,7 @@ struct Target {
 /// A client that retries failed calls if that is safe, and reads no response without end. The retry layer has to be cloned for each
 /// call, and so is on top of a buffer.
 fn client(
-    transport: Transport,
+    transport: LimitedRequests<Transport>,
     credentials: Credentials,
     requests: RequestLayer,
     silence: &SilenceLayer,

@@ -8,6 +8,7 @@
 //! transport    connections, and what requests carry           Config        -> Transport
 //! connect      all of that together                           Access        -> kube::Client
 //! credentials  an error response without the credentials of the kubeconfig
+//! deadline     the time within which a response is complete  request -> Response
 //! silence      how long it has been silent                    requests      -> Duration
 //! request_observer  reports each request                    request       -> ApiRequestDone
 //! retry        which failed requests are sent again           API error     -> RetryPolicy
@@ -22,6 +23,7 @@ pub(crate) mod backoff;
 mod bearer;
 mod connect;
 mod credentials;
+mod deadline;
 mod exec_plugin;
 mod kubeconfig;
 mod objects;

@@ -1,13 +1,15 @@
-//! How long the API server has been silent: it has requests, and responds to none of them.
+//! How long the API server has been silent: it has requests, and finishes the response to none of them.
 
+use super::deadline::is_open_ended;
 use http::{Request, Response};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use kube::client::Body;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Sleep, sleep, timeout};
 use tower::{BoxError, Layer, Service};
 
 /// The time without a response after which an observer is called.
@@ -26,9 +28,9 @@ pub struct Silence(Arc<Mutex<Requests>>);
 
 #[derive(Debug, Default)]
 struct Requests {
-    /// Requests without a response.
+    /// Requests without a whole response.
     open: usize,
-    /// When the oldest of them was sent, or the last response came.
+    /// When the oldest of them was sent, or the last response was complete.
     since: Option<Instant>,
     /// When the observer was called last in this silence.
     reported: Option<Instant>,
@@ -79,7 +81,7 @@ impl Requests {
     }
 }
 
-/// A request without a response; dropped with its response, or when its caller gives up.
+/// A request without a whole response; dropped at the end of its response, or when its caller gives up.
 struct OpenRequest(Silence);
 
 impl Drop for OpenRequest {
@@ -96,6 +98,15 @@ pub(super) struct SilenceLayer {
     pub(super) silence: Silence,
     pub(super) address: Arc<str>,
     pub(super) observer: Option<SilenceObserver>,
+}
+
+impl SilenceLayer {
+    /// Calls the observer if it is time.
+    fn report(&self) {
+        if let (Some(report), Some(duration)) = (self.observer, self.silence.to_report()) {
+            report(&self.address, duration);
+        }
+    }
 }
 
 impl<S> Layer<S> for SilenceLayer {
@@ -119,37 +130,82 @@ impl<S, B> Service<Request<Body>> for ObservedSilence<S>
 where
     S: Service<Request<Body>, Response = Response<B>, Error = BoxError>,
     S::Future: Send + 'static,
-    B: 'static,
+    B: HttpBody + Send + 'static,
 {
-    type Response = Response<B>;
+    type Response = Response<ObservedBody<B>>;
     type Error = BoxError;
-    type Future = BoxedResponse<B>;
+    type Future = BoxedResponse<ObservedBody<B>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let path = request.uri().path();
-        // Whether a proxy responds says nothing of the API server, and its reader has a limit of its own.
-        let is_to_a_proxy = path.contains("/proxy/") || path.ends_with("/portforward");
+        // Whether a proxy responds says nothing of the API server, and a watch is silent where nothing changes.
+        let is_open_ended = is_open_ended(&request);
         let response = self.inner.call(request);
-        if is_to_a_proxy {
-            return Box::pin(response);
-        }
         let layer = self.layer.clone();
         Box::pin(async move {
-            let _open = layer.silence.begin();
-            let mut response = pin!(response);
-            loop {
-                if let Ok(done) = timeout(PRECISION, &mut response).await {
-                    return done;
-                }
-                if let (Some(report), Some(duration)) = (layer.observer, layer.silence.to_report()) {
-                    report(&layer.address, duration);
-                }
+            if is_open_ended {
+                return Ok(response.await?.map(|body| ObservedBody { body: Box::pin(body), open: None }));
             }
+            let open = layer.silence.begin();
+            let mut response = pin!(response);
+            let response = loop {
+                if let Ok(done) = timeout(PRECISION, &mut response).await {
+                    break done?;
+                }
+                layer.report();
+            };
+            let open = OpenBody { _request: open, layer, tick: Box::pin(sleep(PRECISION)) };
+            Ok(response.map(|body| ObservedBody { body: Box::pin(body), open: Some(open) }))
         })
+    }
+}
+
+/// A body during which the silence goes on: bytes alone are no response.
+pub(super) struct ObservedBody<B> {
+    body: Pin<Box<B>>,
+    /// `None` once it is complete, and where its end is not awaited.
+    open: Option<OpenBody>,
+}
+
+struct OpenBody {
+    _request: OpenRequest,
+    layer: SilenceLayer,
+    /// The next look at the silence.
+    tick: Pin<Box<Sleep>>,
+}
+
+impl<B: HttpBody> HttpBody for ObservedBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        if let Poll::Ready(frame) = self.body.as_mut().poll_frame(context) {
+            if !matches!(frame, Some(Ok(_))) || self.body.is_end_stream() {
+                self.open = None;
+            }
+            return Poll::Ready(frame);
+        }
+        if let Some(open) = &mut self.open {
+            while open.tick.as_mut().poll(context).is_ready() {
+                open.layer.report();
+                open.tick = Box::pin(sleep(PRECISION));
+            }
+        }
+        Poll::Pending
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

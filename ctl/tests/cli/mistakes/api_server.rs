@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// How an API server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,10 @@ pub(super) enum Server {
     Silent,
     /// The same after so many responses.
     SilentAfter(usize),
+    /// It begins a response with this text, and is silent then.
+    Stalls(&'static str),
+    /// The same with one more byte each half a second.
+    Trickles(&'static str),
     /// Nothing listens on its port.
     Closed,
     /// Its name is not known.
@@ -30,6 +35,10 @@ pub(super) enum Server {
     Kubeconfig(&'static str),
 }
 
+/// The head of a response, without its body.
+pub(super) const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n";
+/// The same of an error.
+pub(super) const ERROR_HEAD: &str = "HTTP/1.1 403 Forbidden\r\ncontent-length: 500\r\n\r\n";
 pub(super) const UNAUTHORIZED: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Unauthorized","message":"Unauthorized","code":401}"#;
 pub(super) const ETCD: &str = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"etcdserver: request timed out","code":500}"#;
 const DENIED: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"configmaps is forbidden: User \"bob\" cannot list resource \"configmaps\""}"#;
@@ -99,6 +108,15 @@ impl Server {
             if is_silent {
                 loop {
                     std::thread::park();
+                }
+            }
+            if let Self::Stalls(begun) | Self::Trickles(begun) = self {
+                write!(&mut &*connection, "{begun}")?;
+                loop {
+                    std::thread::sleep(Duration::from_millis(500));
+                    if matches!(self, Self::Trickles(_)) {
+                        write!(&mut &*connection, " ")?;
+                    }
                 }
             }
             let (status, body) = self.answer(&line);
