@@ -97,6 +97,10 @@ pub(super) async fn run(arguments: Simulate, printer: &mut Printer) -> Result<Ou
     }
     let report = SimulationReport::new(question.salt, question.stickiness, &census, &arguments.weights);
     printer.report(&report)?;
+    if arguments.log && census.is_of_one_user() {
+        printer.message("all lines have the same user: the address of a proxy in front, or one session");
+        printer.hint("`--key` names another field of the line: `--key cookie:NAME`, `--key quoted:N`");
+    }
     if arguments.log && !arguments.distinct {
         printer.hint("a log repeats its users: `--distinct` counts each once");
     }
@@ -108,7 +112,7 @@ fn other_input(error: &HeadError) -> Error {
     let hint = match error {
         HeadError::Packed { program, .. } => format!("`{program} FILE | canary-ctl simulate …`"),
         HeadError::Wide => "save it as UTF-8; in PowerShell: `… | Out-File -Encoding utf8 FILE`".to_owned(),
-        HeadError::Log(_) => "give `--log`, and `--key` for what names the user".to_owned(),
+        HeadError::Log(_) | HeadError::NoId(_) => "give `--log`, and `--key` for what names the user".to_owned(),
         HeadError::Format(_) => {
             "name the place in the line by `--key quoted:N` or `field:N`, or take away what is put before each line".to_owned()
         }

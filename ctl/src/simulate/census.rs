@@ -58,6 +58,8 @@ pub struct Census {
     pub without_key: u64,
     /// Whether every identity was counted once, however often it came.
     pub is_distinct: bool,
+    /// Whether no two identities differ.
+    is_alike: bool,
     /// The number of users below bucket `n`, for `n` from 0 to [`BUCKETS`].
     below: Vec<u64>,
 }
@@ -72,6 +74,7 @@ impl Census {
         let mut histogram = vec![0_u64; usize::from(BUCKETS)];
         let mut seen = distinct.then(HashSet::<u64, BuildHasherDefault<AlreadyHashed>>::default);
         let (mut lines, mut without_key) = (0, 0);
+        let (mut first, mut is_alike) = (None, true);
         let count = |line: &[u8]| {
             lines += 1;
             let Some(key) = field.of(line) else {
@@ -79,6 +82,7 @@ impl Census {
                 return;
             };
             let identity = identifier.identify(&key);
+            is_alike &= *first.get_or_insert(identity.as_u64()) == identity.as_u64();
             if seen.as_mut().is_some_and(|seen| !seen.insert(identity.as_u64())) {
                 return;
             }
@@ -87,12 +91,17 @@ impl Census {
             }
         };
         lines::for_each_line(reader, count, |bytes| progress.advance(bytes))?;
-        Ok(Self { lines, without_key, is_distinct: *distinct, below: running_totals(&histogram) })
+        Ok(Self { lines, without_key, is_distinct: *distinct, is_alike, below: running_totals(&histogram) })
     }
 
     /// Users counted: lines with a key, or distinct identities.
     pub fn users(&self) -> u64 {
         self.below.last().copied().unwrap_or_default()
+    }
+
+    /// Whether one user has all lines, and there are several.
+    pub fn is_of_one_user(&self) -> bool {
+        self.is_alike && self.lines.saturating_sub(self.without_key) > 1
     }
 
     /// Users who are on the canary at this weight.
@@ -166,6 +175,17 @@ mod tests {
     fn a_user_who_comes_often_counts_once_where_distinct_users_are_asked_for() {
         assert_eq!(count("a\nb\na\na\n", false).users(), 4);
         assert_eq!(count("a\nb\na\na\n", true).users(), 2);
+    }
+
+    #[test]
+    fn one_user_with_several_lines_is_seen_with_and_without_counting_each_once() {
+        for is_distinct in [false, true] {
+            for (text, expected) in
+                [("a\na\n\n", true), ("a\nb\n", false), ("a\na\nb", false), ("a\n\n", false), ("", false)]
+            {
+                assert_eq!(count(text, is_distinct).is_of_one_user(), expected, "{text:?}");
+            }
+        }
     }
 
     #[test]

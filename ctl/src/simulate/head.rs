@@ -37,6 +37,9 @@ pub enum HeadError {
     /// A log in the place of ids.
     #[error("expected ids, one a line, found a log in {}", .0.name())]
     Log(LogFormat),
+    /// Other text, or no text, in the place of ids.
+    #[error("expected ids, one a line without white space, found `{0}`")]
+    NoId(String),
     /// No log whose fields are known.
     #[error(
         "expected a log in common or combined format, Envoy's, Istio's, HAProxy's or an Application Load Balancer's, or JSON, found `{0}`"
@@ -81,6 +84,10 @@ impl Head {
         }
         match (field, self.format(), self.lines().next()) {
             (Field::Line, Some(format), _) => Err(HeadError::Log(format)),
+            (Field::Line, None, _) => match self.lines().find(|line| !is_id(line)) {
+                Some(line) => Err(HeadError::NoId(shown(line))),
+                None => Ok(()),
+            },
             (Field::Client | Field::User, None, Some(line)) => Err(HeadError::Format(shown(line))),
             _ => Ok(()),
         }
@@ -90,6 +97,10 @@ impl Head {
         let lines = self.0.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         lines.filter(|line| !line.is_empty()).take(HEAD_LINES)
     }
+}
+
+fn is_id(line: &[u8]) -> bool {
+    std::str::from_utf8(line).is_ok_and(|text| !text.contains(char::is_whitespace))
 }
 
 fn shown(line: &[u8]) -> String {
@@ -122,6 +133,11 @@ mod tests {
             (b"Nov 26 10:00:00 host app: hello", Field::Quoted(1), None),
             (b"garbage\n203.0.113.9 - - [21/Nov/2026:10:00:00 +0000] \"GET /\" 200 5", Field::Client, None),
             (b"id-1\nid-2\n", Field::Line, None),
+            (b" id-1 \r\n\nid-\xc3\xa4\r\n", Field::Line, None),
+            (b"id-1\nid 2\n", Field::Line, Some("found `id 2`")),
+            (b"id-1\tGET\n", Field::Line, Some("found `id-1\tGET`")),
+            (b"id-1\xc2\xa0GET\n", Field::Line, Some("found `id-1\u{a0}GET`")),
+            (b"id-\xff\n", Field::Line, Some("found `id-\u{fffd}`")),
             (b"", Field::Client, None),
         ] {
             let (head, mut rest) = Head::of(bytes).unwrap();
