@@ -5,6 +5,7 @@ use super::live::Live;
 use super::release_context::{self, ReleaseContext};
 use super::target;
 use crate::explain::{Claim, ExplainContext, ExplainRequest, explain};
+use crate::hint::ShellCommand;
 use crate::report::Printer;
 use crate::{Error, Outcome, module};
 use assignment::contract::Position;
@@ -122,6 +123,7 @@ fn asked(arguments: &Explain, release: &Release) -> Result<ExplainRequest, Error
         (None, None) => ExplainRequest::of_host(first_host(release)?),
     };
     if let Some(host) = &arguments.host {
+        without_url(host)?;
         asked.authority.clone_from(host);
     }
     if let Some(path) = &arguments.path {
@@ -131,16 +133,45 @@ fn asked(arguments: &Explain, release: &Release) -> Result<ExplainRequest, Error
         asked.method.clone_from(method);
     }
     for cookies in &arguments.cookies {
-        if let Some(found) = cookies.split(';').find(|cookie| !cookie.contains('=')) {
-            let message = format!("expected `NAME=VALUE` in `--cookie`, found `{}`", found.trim());
-            return Err(Error::usage(message, "a browser sends `a=b; c=d`"));
-        }
-        asked.add_header("cookie", cookies);
+        asked.add_header("cookie", cookie_line(cookies)?);
     }
     for line in &arguments.headers {
         asked.add_header_line(line)?;
     }
     Ok(asked)
+}
+
+/// Refuses a URL in the place of a host, and names the host in it.
+fn without_url(host: &str) -> Result<(), Error> {
+    if !host.contains('/') {
+        return Ok(());
+    }
+    let behind = host.split_once("://").map_or(host, |(_, rest)| rest);
+    let name = behind.split(['/', '?', '#']).next().unwrap_or_default();
+    let command = ShellCommand::new("--host").quoted(name, "HOST");
+    let message = format!("expected a host in `--host`, found `{host}`");
+    Err(Error::usage(message, format!("give {command}, and what comes after the host by `--path`")))
+}
+
+/// The cookies of `--cookie`, also where the name of their header is before them.
+fn cookie_line(given: &str) -> Result<&str, Error> {
+    let cookies = match given.split_once(':') {
+        Some((name, cookies)) if name.trim().eq_ignore_ascii_case("cookie") => cookies,
+        Some((name, _)) if name.trim().eq_ignore_ascii_case("set-cookie") => {
+            return Err(Error::usage(
+                "expected cookies as a browser sends them in `--cookie`, found the `Set-Cookie` of a server",
+                "give its `NAME=VALUE` alone, without `Path` and what else comes after it",
+            ));
+        }
+        _ => given,
+    };
+    match cookies.split(';').find(|cookie| !cookie.contains('=')) {
+        Some(found) => {
+            let message = format!("expected `NAME=VALUE` in `--cookie`, found `{}`", found.trim());
+            Err(Error::usage(message, "a browser sends `a=b; c=d`"))
+        }
+        None => Ok(cookies),
+    }
 }
 
 fn first_host(release: &Release) -> Result<&str, Error> {

@@ -44,6 +44,9 @@ impl CurlError {
             Self::Shell(ShellError::Operator(_)) => Some(
                 "put the URL and each value in quotation marks, and leave out what is not part of the `curl` command",
             ),
+            Self::Shell(ShellError::Variable(_)) => {
+                Some("put in its value; where `$` is meant as it is, use single quotation marks")
+            }
             Self::Shell(_) | Self::Urls(2..) | Self::Url(_) => Some(COPY),
             Self::NotCurl(found) if !found.is_empty() => Some(COPY),
             Self::UnknownOption(_) => Some("leave it out where it does not change the request's headers"),

@@ -34,6 +34,9 @@ pub enum ShellError {
     /// A character that word processors and chats write in place of one of a shell's.
     #[error("expected the plain characters of a shell, found {:?} (U+{:04X}) outside quotation marks", .0, u32::from(*.0))]
     Typographic(char),
+    /// A variable, which a shell replaces before `curl` starts.
+    #[error("expected the values of the request, found `${0}`, which a shell replaces")]
+    Variable(String),
     /// An escape that names no character.
     #[error("expected a character's number, found {0:#x}")]
     NotACharacter(u32),

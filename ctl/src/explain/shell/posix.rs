@@ -11,7 +11,7 @@ use super::plain::{self, Plain};
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The words, unquoted. Nothing is expanded: a `$` that starts no `$'…'` stays as it is.
+/// The words, unquoted. What a shell would replace is refused: its value is not known here.
 pub(super) fn words(command: &str) -> Result<Vec<String>, ShellError> {
     let mut reader = Reader { rest: command.chars().peekable(), word: None, words: Vec::new() };
     while let Some(next) = reader.rest.next() {
@@ -34,6 +34,7 @@ impl Reader<'_> {
             '\'' => self.plain_quotes(),
             '"' => self.double_quotes(),
             '$' if self.rest.next_if_eq(&'\'').is_some() => self.dollar_quotes(),
+            '$' => self.dollar(),
             '\\' => {
                 match self.rest.next() {
                     None => return Err(ShellError::Continues('\\')),
@@ -55,6 +56,17 @@ impl Reader<'_> {
 
     fn push(&mut self, character: char) {
         self.word.get_or_insert_default().push(character);
+    }
+
+    /// A `$` that begins no variable stays as it is.
+    fn dollar(&mut self) -> Result<(), ShellError> {
+        let is_named = |next: &char| next.is_ascii_alphanumeric() || matches!(next, '_' | '{' | '}' | '(');
+        let name: String = self.rest.clone().take_while(is_named).collect();
+        if name.starts_with(|first: char| !first.is_ascii_digit() && first != '}') {
+            return Err(ShellError::Variable(name));
+        }
+        self.push('$');
+        Ok(())
     }
 
     fn end_word(&mut self) {
@@ -84,6 +96,7 @@ impl Reader<'_> {
                         self.push(other);
                     }
                 },
+                '$' => self.dollar()?,
                 inside => self.push(inside),
             }
         }
@@ -160,7 +173,7 @@ mod tests {
             (r"'it'\''s'", vec!["it's"]),
             (r"$'a\u0021b\n\x41\'\\\101'", vec!["a!b\nA'\\A"]),
             (r"$'\u00e4\U0001f375\q'", vec!["ä🍵\\q"]),
-            ("$HOME 5$", vec!["$HOME", "5$"]),
+            ("'$HOME' \\$HOME \"\\$HOME\" 5$ \"a$\" $5", vec!["$HOME", "$HOME", "$HOME", "5$", "a$", "$5"]),
             ("", vec![]),
         ] {
             assert_eq!(words(command).unwrap(), expected, "{command}");
@@ -173,6 +186,18 @@ mod tests {
         assert_eq!(words("a \"b\\\"").unwrap_err(), ShellError::Unclosed("`\"`"));
         let error = words("$'b\\'").unwrap_err().to_string();
         assert!(error.contains("`$'`"), "{error}");
+    }
+
+    #[test]
+    fn what_a_shell_would_replace_is_refused_by_name() {
+        for (command, expected) in [
+            ("curl -b A=$SID h", "SID"),
+            ("curl -b \"A=$SID; b\"", "SID"),
+            ("curl -b \"A=${S_1}\"", "{S_1}"),
+            ("curl -b A=$(cat", "(cat"),
+        ] {
+            assert_eq!(words(command).unwrap_err(), ShellError::Variable(expected.to_owned()), "{command}");
+        }
     }
 
     #[test]
