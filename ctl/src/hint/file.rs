@@ -17,6 +17,10 @@ impl Hint for file::Error {
                 let hint = match fault.message.split_once(", found ")?.1 {
                     "`Canary`" => "`canary-ctl init --from-flagger FILE` makes a release of Flagger's object",
                     "`Rollout`" => "`canary-ctl init --from-argo FILE` makes a release of Argo's object",
+                    // A `*` at the beginning of a value names an anchor.
+                    "unknown anchor" => {
+                        "a value that begins with `*` needs quotation marks, as the host `\"*.example.com\"`"
+                    }
                     _ => return None,
                 };
                 Some(hint.to_owned())

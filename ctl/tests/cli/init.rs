@@ -22,6 +22,15 @@ signing keys are in signing-keys.json: keep the file secret and safe; without it
 }
 
 #[test]
+fn a_dash_in_the_place_of_the_file_is_stdout() {
+    let cli = CliFixture::new();
+    let ran = cli.run(&format!("init {FLAGS} -f -"));
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.contains("kind: Release"), "{}", ran.stdout);
+    assert!(!cli.path("-").exists() && !cli.path("signing-keys.json").exists());
+}
+
+#[test]
 fn a_file_is_overwritten_only_by_force_and_keys_never() {
     let cli = CliFixture::new();
     cli.run(&format!("init {FLAGS}"));

@@ -35,13 +35,14 @@ pub(super) async fn run(
         import.release.insert_str(0, MODELINE);
     }
     let outcome = if import.keeps_guards() { Outcome::Done } else { Outcome::Differences };
-    if arguments.dry_run && printer.format == Format::Text {
+    let is_printed = arguments.dry_run || arguments.file == Path::new("-");
+    if is_printed && printer.format == Format::Text {
         printer.yaml(&import.release)?;
         printer.yaml(&steps_text(&import.steps)?)?;
         ImportReport(&import).lines().iter().for_each(|line| printer.message(line));
         return Ok(outcome);
     }
-    if !arguments.dry_run {
+    if !is_printed {
         write(arguments, &import, printer)?;
     }
     printer.report(&ImportReport(&import))?;

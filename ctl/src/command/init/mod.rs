@@ -7,6 +7,7 @@ mod init_options;
 
 use crate::command::arguments::only_client;
 use crate::command::schema;
+use crate::hint::ShellCommand;
 use crate::local::{Environment, Readers, read_own_keys, replace_for, write_keys};
 use crate::report::{Format, Printer};
 use crate::{Error, Outcome};
@@ -168,7 +169,7 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
     let text = fill::example(&wanted, arguments, &uid).map_err(manifest::Error::from)?;
     let text = if arguments.schema { MODELINE.to_owned() + &text } else { text };
     let document = file::parse(&arguments.file, &text).map_err(|error| by_flag(error, &text, arguments))?;
-    if arguments.dry_run {
+    if arguments.dry_run || arguments.file == Path::new("-") {
         printer.yaml(&text)?;
         return Ok(Outcome::Done);
     }
@@ -182,9 +183,10 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         let environment = Environment::of(&document.release)?;
         environment.keys()?;
         printer.message(&format!("keys are in {}", environment.layout().keys().display()));
-        printer.hint("`canary-ctl generate` writes Envoy's files");
+        let generate = of_file(ShellCommand::new("canary-ctl generate"), &arguments.file);
+        printer.hint(&format!("{generate} writes Envoy's files"));
     } else if arguments.from_cluster {
-        printer.hint(NEXT);
+        printer.hint(&next(&arguments.file));
     } else {
         let place = arguments.keys.display();
         // The cookies that existing ones have signed must stay valid.
@@ -194,13 +196,25 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         }
         printer
             .message(&format!("signing keys are in {place}: keep the file secret and safe; without it all pins and tokens are invalid"));
-        printer.hint(NEXT);
+        printer.hint(&next(&arguments.file));
     }
     Ok(Outcome::Done)
 }
 
 /// The road of a release on a cluster, which checks each step.
-const NEXT: &str = "next: `canary-ctl prepare`, `canary-ctl doctor`, `canary-ctl apply --wait`";
+fn next(file: &Path) -> String {
+    let steps = ["canary-ctl prepare", "canary-ctl doctor", "canary-ctl apply --wait"];
+    let steps = steps.map(|step| of_file(ShellCommand::new(step), file).to_string());
+    format!("next: {}", steps.join(", "))
+}
+
+/// A command that reads this file.
+fn of_file(command: ShellCommand, file: &Path) -> ShellCommand {
+    if file == Path::new("canary.yaml") {
+        return command;
+    }
+    command.words("-f").quoted(&file.to_string_lossy(), "FILE")
+}
 
 /// An existing file is overwritten by force alone.
 fn refuse_existing(file: &Path, force: bool) -> Result<(), Error> {
