@@ -51,12 +51,15 @@ impl<'a> Emergency<'a> {
         self.versions.replace(Some(Versions { label, stable: stable.to_owned(), all }));
     }
 
-    /// Runs it as [`limited`]. Where the API server does not respond, the error names the command that stops the canary without this tool.
+    /// Runs it as [`limited`]. Where the API server does not respond, or denies a request, the error names the command that stops the canary without this tool.
     pub(super) async fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         limited(self.access, work).await.map_err(|error| match error {
             Error::Silent { .. }
             | Error::Cluster(
-                Operation::Unreachable { .. } | Operation::Unanswered { .. } | Operation::Unable { .. },
+                Operation::Unreachable { .. }
+                | Operation::Unanswered { .. }
+                | Operation::Unable { .. }
+                | Operation::Forbidden { .. },
             ) => Error::Emergency { source: Box::new(error), break_glass: self.break_glass() },
             other => other,
         })

@@ -56,6 +56,10 @@ impl Scope {
     /// The error with the rights that are missing, if it is about one of them and the API server says which.
     pub(super) async fn complete(self, error: Error) -> Error {
         match error {
+            Error::Emergency { source, break_glass } => {
+                let source = Box::new(Box::pin(self.complete(*source)).await);
+                Error::Emergency { source, break_glass }
+            }
             Error::Cluster(denied @ canary_operations::Error::Forbidden { .. }) => match self.missing().await
             {
                 Some((user, missing)) => Error::Denied { denied: Box::new(denied), user, missing },

@@ -3,10 +3,11 @@
 
 use super::bearer::Bearer;
 use canary_release::redaction::Redaction;
-use http::Response;
+use http::{Response, StatusCode};
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body as HttpBody, Bytes};
 use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Map, Value};
 use tower::BoxError;
 
 /// The password of a kubeconfig, and the token of its requests, which may be renewed.
@@ -44,8 +45,19 @@ impl Credentials {
         }
         let (head, body) = response.into_parts();
         let bytes = body.collect().await.map_err(Into::into)?.to_bytes();
-        let text = self.redaction().await.redact(&String::from_utf8_lossy(&bytes));
+        let text = with_code(self.redaction().await.redact(&String::from_utf8_lossy(&bytes)), status);
         Ok(Response::from_parts(head, Either::Right(Full::from(text.into_bytes()))))
+    }
+}
+
+/// The text of an error, with the HTTP status where it is JSON without a code: `kube` would take it for 0.
+fn with_code(text: String, status: StatusCode) -> String {
+    match serde_json::from_str::<Map<String, Value>>(&text) {
+        Ok(mut found) if !found.contains_key("code") => {
+            found.insert("code".to_owned(), status.as_u16().into());
+            Value::Object(found).to_string()
+        }
+        _ => text,
     }
 }
 

@@ -25,6 +25,7 @@ use canary_release::spec::ReleaseName;
 use canary_release::status::ProxyStatus;
 use canary_release::train::TrainError;
 use canary_release::{config, manifest, plan, preflight};
+use http::StatusCode;
 use std::path::PathBuf;
 use std::time::Duration;
 use strum::{IntoStaticStr, VariantNames};
@@ -306,6 +307,8 @@ fn outdated(behind: &[ProxyStatus], desired: ReleaseGeneration) -> String {
 
 /// `authenticate` is the first request of each call, and no verb that a user knows.
 fn unable(verb: &str, object: &str, code: u16, message: &str) -> String {
+    let status = StatusCode::from_u16(code).ok().and_then(|status| status.canonical_reason());
+    let message = if message.trim().is_empty() { status.unwrap_or_default() } else { message };
     match verb {
         AUTHENTICATE => format!("the API server {object} answered {code}: {message}"),
         _ => format!("the API server could not {verb} {object}: {code} {message}"),

@@ -153,7 +153,17 @@ fn cluster() -> Vec<Mistake> {
             "`shop`",
             "add to a Role",
             "canary-ctl generate rbac",
+            "kubectl -n shop patch destinationrule shop-canary",
         ]),
+        typed(15, "weight 0 shop/shop")
+            .with(Server::Denies)
+            .names(&["add to a Role", "kubectl -n shop patch destinationrule shop-canary"]),
+        typed(15, "pause shop/shop")
+            .with(Server::Denies)
+            .names(&["add to a Role"])
+            .never(&["patch destinationrule"]),
+        status(10, Server::Answers(429, "{}")).names(&["answered 429: Too Many Requests"]),
+        status(10, Server::Answers(503, "")).names(&["answered 503: Service Unavailable"]),
         typed(16, "list")
             .with(Server::Denies)
             .names(&["ClusterRole", "-n NAMESPACE"])
@@ -193,6 +203,7 @@ fn file() -> Vec<Mistake> {
         edited(24, "stickiness: session", "stickiness: sesion")
             .names(&["`sesion`", "did you mean `session`"]),
         edited(32, "  weight: 0", "\tweight: 0").names(&["tab"]),
+        edited(34, "[shop.example.com]", "\n    - *.example.com").names(&["`\"*.example.com\"`"]),
         edited(33, "    port: 80", "   port: 80").names(&["canary.yaml:12:", "indent"]),
         edited(34, "  weight: 0", "  weight 0").names(&["`name: value`"]).never(&["simple key"]),
         edited(35, "  weight: 0", "  weight: 0\n  weight: 1").names(&["`weight` is given twice"]),
@@ -258,6 +269,12 @@ fn init() -> Vec<Mistake> {
         typed(50, "init --name shop --host shop.example.com --session-cookie SID --canary v2")
             .within(Folder::Release)
             .names(&["there already", "--force", "-f FILE"]),
+        typed(44, "init --name shop --host a.example.com --session-cookie SID --canary v2 -f 'my shop.yaml'")
+            .exits(0)
+            .names(&[
+                "`canary-ctl prepare -f 'my shop.yaml'`, `canary-ctl doctor -f 'my shop.yaml'`",
+                "`canary-ctl apply --wait -f 'my shop.yaml'`",
+            ]),
     ]
 }
 
@@ -374,6 +391,24 @@ fn requests() -> Vec<Mistake> {
             .names(&["no response from http://127.0.0.1:9/: Connection refused"])
             .never(&["client error", "tcp connect"]),
         local(61, "explain --cookie 4b1d7c0e5f").names(&["expected `NAME=VALUE`", "`4b1d7c0e5f`"]),
+        local(61, "explain --cookie 'Cookie: JSESSIONID=1'").exits(0).names(&["older session"]),
+        local(61, "explain --cookie 'Set-Cookie: JSESSIONID=1; Path=/'")
+            .names(&["`Set-Cookie`", "`NAME=VALUE`"]),
+        local(61, "explain --host https://shop.example.com/cart --cookie JSESSIONID=1").names(&[
+            "`https://shop.example.com/cart`",
+            "`--host shop.example.com`",
+            "`--path`",
+        ]),
+        local(61, "explain --host shop.example.com/cart").names(&["`--host shop.example.com`"]),
+        local(61, "explain --curl 'curl https://shop.example.com/ -b JSESSIONID=$SID'")
+            .names(&["`$SID`, which a shell replaces", "put in its value"]),
+        typed(61, "simulate canary.yaml --salt s")
+            .within(Folder::File("4b1d 10.0.0.1 GET /cart 200\n"))
+            .names(&["found `4b1d 10.0.0.1 GET /cart 200`", "give `--log`"]),
+        typed(61, "simulate canary.yaml --salt s --log --key field:2")
+            .within(Folder::File("4b1d 10.0.0.1 GET\n4b1e 10.0.0.1 GET\n"))
+            .exits(0)
+            .names(&["all lines have the same user", "`--key cookie:NAME`"]),
         local(62, "explain --cookie JSESSIONID=1 --at yesterday")
             .names(&["expected a time like `2026-11-21T18:00:00Z`", "`yesterday`"]),
         local(62, "promote").names(&["canary-ctl weight 0"]).never(&["generate"]),
