@@ -8,7 +8,7 @@
 //! transport    connections, and what requests carry           Config        -> Transport
 //! connect      all of that together                           Access        -> kube::Client
 //! credentials  an error response without the credentials of the kubeconfig
-//! deadline     the time within which a response is complete  request -> Response
+//! deadline     the time until a response is complete      request       -> Response
 //! silence      how long it has been silent                    requests      -> Duration
 //! request_observer  reports each request                    request       -> ApiRequestDone
 //! retry        which failed requests are sent again           API error     -> RetryPolicy
