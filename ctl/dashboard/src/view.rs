@@ -270,6 +270,7 @@ mod tests {
             beside_stable: BTreeMap::new(),
             narrow: None,
             default_route: None,
+            failing: Vec::new(),
             template_drift: Vec::new(),
             remote_clusters: BTreeSet::new(),
             counts_sessions: true,
