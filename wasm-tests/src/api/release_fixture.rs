@@ -50,6 +50,14 @@ impl<'l> ReleaseFixture<'l> {
         Self { api, namespace: namespace.to_owned() }
     }
 
+    /// A Service without pods.
+    pub async fn create_service(&self, name: &str) {
+        let service = json!({"apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": {"selector": {"app": name}, "ports": [{"name": "http", "port": 80}]}});
+        self.api.apply(&service.to_string()).await.unwrap();
+    }
+
     /// A release in these namespaces, behind the one gateway.
     pub fn release(&self, name: &str) -> Release {
         Self::read(&self.document(name))

@@ -21,6 +21,8 @@ struct Reader<'l> {
 impl<'l> Reader<'l> {
     fn new(api: &'l Kubernetes) -> Self {
         let page = std::fs::read_to_string(artifact::root().join("docs/guides/gitops.md")).unwrap();
+        // Other tests of this API server have the namespace of the page.
+        let page = page.replace("namespace: shop}", "namespace: gitops}").replace("-n shop ", "-n gitops ");
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("examples/argo-cd")).unwrap();
         std::fs::copy(artifact::root().join(SETTINGS), folder.path().join(SETTINGS)).unwrap();
@@ -62,15 +64,15 @@ async fn get(api: &Kubernetes, object: &[&str]) -> Value {
 #[test]
 fn the_commands_of_the_page_lead_to_an_end_that_is_waited_for_and_to_an_answer() {
     beside_an_api_server(async |api| {
-        api.kubectl(&["create", "namespace", "shop"]).await.unwrap();
+        api.kubectl(&["create", "namespace", "gitops"]).await.unwrap();
         define(api).await;
-        let _controller = controller_in(api, "shop");
+        let _controller = controller_in(api, "gitops");
         let reader = Reader::new(api);
         let printed = reader.types("With the controller").await;
         assert!(printed.ends_with("condition met\nFailed\n"), "{printed}");
         reader.types("Requests").await;
         let answered = async || {
-            let object = get(api, &["release.canary-ctl.io", "shop", "-n", "shop"]).await;
+            let object = get(api, &["release.canary-ctl.io", "shop", "-n", "gitops"]).await;
             Some(object["status"]["lastRequest"].clone()).filter(|answer| answer["result"] == "Refused")
         };
         let answer = api.until("an answer", answered).await.unwrap();

@@ -2,12 +2,14 @@
 
 use crate::client::ServicePods;
 use crate::operation::apply::Planned;
+use crate::proxies::wait::filter_of;
 use crate::{Cluster, Error};
 use assignment::Weight;
 use assignment::contract::{Position, Role};
 use canary_release::config;
 use canary_release::delivery::deployed_config;
 use canary_release::format::none_ready;
+use canary_release::object::Reference;
 use canary_release::preflight::{
     Alternative, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
 };
@@ -16,6 +18,8 @@ use canary_release::routing::route_kinds;
 use canary_release::spec::{Release, ReleaseName};
 use canary_release::state::Undersized;
 use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The ready pods of both versions, where pods were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,24 +54,24 @@ impl Cluster {
             return Ok(None);
         }
         check_step(record.max_step, from, to, skipped)?;
-        self.check_filter(record, skipped).await?;
+        let filter = self.check_filter(record, skipped).await?;
         let ready = self.check_canary(release, record, skipped).await?;
-        self.check_held(release, record, skipped).await?;
+        check_held(release, record, &filter, skipped)?;
         Ok(ready)
     }
 
-    /// Refuses to send users to a canary where an object of the filter does not exist.
+    /// Refuses to send users to a canary where an object of the filter does not exist. The objects that do.
     pub(crate) async fn check_filter(
         &self,
         record: &Record,
         skipped: &[PreflightCheck],
-    ) -> Result<(), Error> {
-        if skipped.contains(&PreflightCheck::NoFilter) {
-            return Ok(());
+    ) -> Result<BTreeMap<Reference, Value>, Error> {
+        let found = self.filter_objects(record).await?;
+        if let Some(object) = filter_of(record).find(|object| !found.contains_key(*object)) {
+            let message = format!("expected {object}, found no such object: no proxy decides");
+            PreflightCheck::NoFilter.refuse(skipped, message, Alternative::RestoreFilter)?;
         }
-        let Some(object) = self.missing_filter(record).await?.into_iter().next() else { return Ok(()) };
-        let message = format!("expected {object}, found no such object: no proxy decides");
-        Ok(PreflightCheck::NoFilter.refuse(skipped, message, Alternative::RestoreFilter)?)
+        Ok(found)
     }
 
     /// Refuses an operation on a paused release unless it is the pauser's.
@@ -175,25 +179,25 @@ impl Cluster {
         }
         check_ready(pods, &after.service, stable, skipped)
     }
+}
 
-    /// Checks the configuration of the gateways, which can differ from the file.
-    async fn check_held(
-        &self,
-        release: &ReleaseName,
-        record: &Record,
-        skipped: &[PreflightCheck],
-    ) -> Result<(), Error> {
-        for body in self.configurations(record).await?.values() {
-            let Some(config) = deployed_config(body).map_err(canary_release::plan::Error::from)? else {
-                continue;
-            };
-            let entry = config.releases.get(&release.to_string());
-            if let (Position::Edge, Some(entry)) = (config.position, entry) {
-                check_stickiness(entry, skipped)?;
-            }
+/// Checks the configuration of the gateways, which can differ from the file.
+fn check_held(
+    release: &ReleaseName,
+    record: &Record,
+    filter: &BTreeMap<Reference, Value>,
+    skipped: &[PreflightCheck],
+) -> Result<(), Error> {
+    for body in record.config_objects().filter_map(|object| filter.get(object)) {
+        let Some(config) = deployed_config(body).map_err(canary_release::plan::Error::from)? else {
+            continue;
+        };
+        let entry = config.releases.get(&release.to_string());
+        if let (Position::Edge, Some(entry)) = (config.position, entry) {
+            check_stickiness(entry, skipped)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The share that a file's new stable version had before, if the file changes it: a promotion by file is a step to 100 % too.

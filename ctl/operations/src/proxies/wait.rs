@@ -7,6 +7,8 @@ use canary_release::object::{Reference, Stage};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use canary_release::status::ProxyStatus;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -148,11 +150,19 @@ impl Cluster {
     }
 
     /// The objects of a release's filter that do not exist: the configuration and its place in the proxies.
-    pub(crate) async fn missing_filter(&self, record: &Record) -> Result<Vec<Reference>, Error> {
-        let stages = [Stage::Configuration, Stage::Filter];
-        let wanted = record.objects.iter().filter(|(stage, _)| stages.contains(stage));
-        let wanted: Vec<&Reference> = wanted.map(|(_, reference)| reference).collect();
-        let found = self.client.get_all(wanted.iter().copied()).await?;
-        Ok(wanted.into_iter().filter(|reference| !found.contains_key(reference)).cloned().collect())
+    async fn missing_filter(&self, record: &Record) -> Result<Vec<Reference>, Error> {
+        let found = self.filter_objects(record).await?;
+        Ok(filter_of(record).filter(|object| !found.contains_key(*object)).cloned().collect())
     }
+
+    /// The objects without which no proxy decides, as far as they exist.
+    pub(crate) async fn filter_objects(&self, record: &Record) -> Result<BTreeMap<Reference, Value>, Error> {
+        self.client.get_all(filter_of(record)).await
+    }
+}
+
+/// The objects without which no proxy decides.
+pub(crate) fn filter_of(record: &Record) -> impl Iterator<Item = &Reference> {
+    let stages = [Stage::Configuration, Stage::Filter];
+    record.objects.iter().filter(move |(stage, _)| stages.contains(stage)).map(|(_, object)| object)
 }

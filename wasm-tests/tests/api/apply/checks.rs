@@ -10,6 +10,7 @@ use wasm_tests::api::release_fixture::{ReleaseFixture, apply, apply_although, ch
 fn a_canary_without_a_ready_pod_is_not_promoted_and_a_stable_without_one_gets_no_users_back() {
     beside_an_api_server(async |api| {
         let fixture = ReleaseFixture::new(api, "unready-roles").await;
+        fixture.create_service("shop").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let stored = cluster.get_record(&release.name).await.unwrap();
@@ -32,6 +33,7 @@ fn a_canary_without_a_ready_pod_is_not_promoted_and_a_stable_without_one_gets_no
 fn users_are_not_sent_where_no_pod_is_or_no_route_leads() {
     beside_an_api_server(async |api| {
         let fixture = ReleaseFixture::new(api, "guarded-weight").await;
+        fixture.create_service("shop").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let message =

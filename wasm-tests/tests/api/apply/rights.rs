@@ -194,10 +194,7 @@ async fn after_a_day<'a>(
 ) -> (ReleaseFixture<'a>, NamedTempFile, FaultProxy, Vec<Value>) {
     let fixture = ReleaseFixture::new(api, namespace).await;
     let (file, proxy) = (fixture.file("shop"), FaultProxy::new(api).await);
-    let service = json!({"selector": {"app": "shop"}, "ports": [{"port": 80}]});
-    let metadata = json!({"name": "shop", "namespace": fixture.namespace});
-    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service});
-    api.apply(&service.to_string()).await.unwrap();
+    fixture.create_service("shop").await;
     let roles = printed(&fixture, USER, &file, &[]).await;
     give(&fixture, USER, &roles, rights(&roles).last().unwrap(), true).await;
     abandoned(&fixture).await;
