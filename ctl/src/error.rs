@@ -161,7 +161,7 @@ impl Error {
             Self::Emergency { source, break_glass } => {
                 let first = source.hint().map(|hint| hint + "\n").unwrap_or_default();
                 Some(format!(
-                    "{first}where `kubectl` still reaches an API server, this takes all users off the canary: {break_glass}"
+                    "{first}where `kubectl` reaches an API server and has the right, this takes all users off the canary: {break_glass}"
                 ))
             }
             Self::Silent { is_read: false, .. } => Some("the same call goes on with what is left".to_owned()),

@@ -13,100 +13,75 @@ use canary_release::routing::{
 };
 use canary_release::spec::{ReleaseName, Routes, ServiceHost, version_subset};
 use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The objects that may lead to a version by its header.
+pub(crate) type RouteObjects = BTreeMap<Reference, Value>;
+
+/// Whether a route object leads to this version by its header: each of ours or, if the routes are external, one of others.
+pub(crate) fn has_route(
+    release: &ReleaseName,
+    record: &Record,
+    version: &str,
+    routes: &RouteObjects,
+) -> bool {
+    let value = record.routing_value(&release.to_string(), version);
+    let whole = whole_service(release, record);
+    if record.routes == Routes::External {
+        let leads = |body| leads_by_header(body, &value) || http_route_leads_by_header(body, &value, whole);
+        return routes.values().any(leads);
+    }
+    let is_its = |(stage, object): &&OwnedObject| {
+        stage.is_route() && (!record.service.per_version || record.has_for(release, version, object))
+    };
+    let mut its = record.objects.iter().filter(is_its).peekable();
+    let targets = record.route_targets(&release.to_string());
+    let is_there = |(stage, reference): &OwnedObject| match (stage, routes.get(reference)) {
+        (_, None) => false,
+        (Stage::Edits, Some(body)) => !is_lost(body, &targets, version),
+        (_, Some(body)) if record.service.per_version => http_route_leads_by_header(body, &value, whole),
+        (_, Some(body)) => leads_by_header(body, &value),
+    };
+    let has_any = !record.service.per_version || its.peek().is_some();
+    has_any && its.all(is_there)
+}
+
+/// The Service of a release. Where `HTTPRoute`s of others lead to a version, it has a Service of its own, and that of the release selects
+/// stable alone.
+pub(crate) fn service_ref(release: &ReleaseName, record: &Record, routes: &RouteObjects) -> ServiceRef {
+    let mut service = (*record.service).clone();
+    if record.routes == Routes::External {
+        let whole = whole_service(release, record);
+        service.per_version = record.state.versions.iter().any(|version| {
+            let value = record.routing_value(&release.to_string(), &version.name);
+            routes.values().any(|body| http_route_leads_by_header(body, &value, whole))
+        });
+    }
+    service
+}
+
+fn whole_service<'a>(release: &'a ReleaseName, record: &'a Record) -> WholeService<'a> {
+    WholeService { namespace: release.namespace.as_str(), name: record.service.name.as_str() }
+}
 
 impl Cluster {
-    /// Whether a route object leads to this version by its header: one of ours or, if the routes are external, any
-    /// in the release's namespace.
-    ///
-    /// # Errors
-    ///
-    /// If the API server cannot be asked, or refuses.
-    pub async fn has_route(
+    /// The route objects of a release, as far as they exist: ours or, if the routes are external, those of others.
+    pub(crate) async fn version_routes(
         &self,
         release: &ReleaseName,
         record: &Record,
-        version: &str,
-    ) -> Result<bool, Error> {
-        let value = record.routing_value(&release.to_string(), version);
-        let whole =
-            WholeService { namespace: release.namespace.as_str(), name: record.service.name.as_str() };
+    ) -> Result<RouteObjects, Error> {
         if record.routes != Routes::External {
-            let is_its = |(stage, object): &&OwnedObject| {
-                stage.is_route() && (!record.service.per_version || record.has_for(release, version, object))
-            };
-            let routes: Vec<_> = record.objects.iter().filter(is_its).collect();
-            let observed = self.client.get_all(routes.iter().map(|(_, reference)| reference)).await?;
-            let targets = record.route_targets(&release.to_string());
-            let is_there = |(stage, reference): &&&OwnedObject| match (stage, observed.get(reference)) {
-                (_, None) => false,
-                (Stage::Edits, Some(body)) => !is_lost(body, &targets, version),
-                (_, Some(body)) if record.service.per_version => {
-                    http_route_leads_by_header(body, &value, whole)
-                }
-                (_, Some(body)) => leads_by_header(body, &value),
-            };
-            let has_any = !record.service.per_version || !routes.is_empty();
-            return Ok(has_any && routes.iter().all(|kept| is_there(&kept)));
+            let routes = record.objects.iter().filter(|(stage, _)| stage.is_route());
+            return self.client.get_all(routes.map(|(_, reference)| reference)).await;
         }
-        if self.pasted_routes(release, &value).await?.next().is_some() {
-            return Ok(true);
-        }
-        let namespaces = namespaces(record, release.namespace.as_str());
-        let http_routes = self.client.http_routes_everywhere(&namespaces).await?;
-        Ok(http_routes.iter().any(|body| http_route_leads_by_header(body, &value, whole)))
-    }
-
-    /// The route objects of the release's namespace that lead to a version by this value of its header.
-    async fn pasted_routes(
-        &self,
-        release: &ReleaseName,
-        value: &str,
-    ) -> Result<impl Iterator<Item = Value> + use<>, Error> {
-        let theirs = self.client.list_istio(ROUTE_KIND, release.namespace.as_str()).await?;
-        let value = value.to_owned();
-        Ok(theirs.into_iter().filter(move |body| leads_by_header(body, &value)))
-    }
-
-    /// The Service of a release. Where `HTTPRoute`s of others lead to a version, it has a Service of its own, and that of the release selects
-    /// stable alone.
-    pub(crate) async fn service_ref(
-        &self,
-        release: &ReleaseName,
-        record: &Record,
-    ) -> Result<ServiceRef, Error> {
-        let mut service = record.service.clone();
-        if record.routes == Routes::External {
-            let whole = WholeService { namespace: release.namespace.as_str(), name: service.name.as_str() };
-            let values: Vec<String> = (record.state.versions.iter())
-                .map(|version| record.routing_value(&release.to_string(), &version.name))
-                .collect();
-            let leads =
-                |body: &Value| values.iter().any(|value| http_route_leads_by_header(body, value, whole));
-            let namespaces = namespaces(record, release.namespace.as_str());
-            let is_own = self.client.http_routes_everywhere(&namespaces).await?.iter().any(leads);
-            service.per_version = is_own;
-        }
-        Ok(*service)
-    }
-
-    /// The route objects and the `HTTPRoute`s that lead to a version by its header: ours or, if the routes are external, those of others.
-    async fn routes_to(
-        &self,
-        release: &ReleaseName,
-        record: &Record,
-        value: &str,
-    ) -> Result<(Vec<Value>, Vec<Value>), Error> {
-        if record.routes == Routes::External {
-            let namespaces = namespaces(record, release.namespace.as_str());
-            let pasted = self.pasted_routes(release, value).await?.collect();
-            return Ok((pasted, self.client.http_routes_everywhere(&namespaces).await?));
-        }
-        let routes = record.objects.iter().filter(|(stage, _)| stage.is_route());
-        let bodies = self.client.get_all(routes.map(|(_, reference)| reference)).await?;
-        let (routes, http_routes): (Vec<_>, Vec<_>) =
-            bodies.into_iter().partition(|(reference, _)| reference.kind == ROUTE_KIND);
-        let bodies = |all: Vec<(Reference, Value)>| all.into_iter().map(|(_, body)| body).collect();
-        Ok((bodies(routes), bodies(http_routes)))
+        let namespace = release.namespace.as_str();
+        let namespaces = namespaces(record, namespace);
+        let theirs = self.client.list_istio(ROUTE_KIND, namespace);
+        let (theirs, http_routes) =
+            tokio::try_join!(theirs, self.client.http_routes_everywhere(&namespaces))?;
+        let all = theirs.into_iter().chain(http_routes);
+        all.map(|body| Ok((Reference::of(&body)?, body))).collect()
     }
 
     /// Refuses routes to a version that name a port which the Service does not have: those users would get 503.
@@ -114,18 +89,17 @@ impl Cluster {
         &self,
         release: &ReleaseName,
         (record, version): (&Record, &str),
-        ports: &[u16],
+        (routes, ports): (&RouteObjects, &[u16]),
         skipped: &[PreflightCheck],
     ) -> Result<(), Error> {
         if skipped.contains(&PreflightCheck::NoServicePort) {
             return Ok(());
         }
         let value = record.routing_value(&release.to_string(), version);
-        let (routes, http_routes) = self.routes_to(release, record, &value).await?;
-        for body in routes {
+        for (object, body) in routes {
             let other = |port: &u64| !ports.iter().any(|known| u64::from(*known) == *port);
-            if let Some(port) = ports_by_header(&body, &value).into_iter().find(other) {
-                let (object, known) = (Reference::of(&body).map_err(Error::from)?, listed(ports));
+            if let Some(port) = ports_by_header(body, &value).into_iter().find(other) {
+                let known = listed(ports);
                 let message = format!(
                     "expected port {known} of Service `{}` in the routes of {object} to `{version}`, found {port}",
                     record.service.name
@@ -133,10 +107,7 @@ impl Cluster {
                 let alternative = Alternative::NameServicePort { ports: ports.to_vec() };
                 PreflightCheck::NoServicePort.refuse(skipped, message, alternative)?;
             }
-        }
-        for body in http_routes {
-            let object = Reference::of(&body)?;
-            for (namespace, name, port) in http_route_ports(&body, &value) {
+            for (namespace, name, port) in http_route_ports(body, &value) {
                 let Some(ports) = self.ports_of(&namespace, &name).await? else { continue };
                 if !ports.iter().any(|known| u64::from(*known) == port) {
                     let known = if ports.is_empty() { "none".to_owned() } else { listed(&ports) };

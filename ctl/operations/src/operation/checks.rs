@@ -1,6 +1,7 @@
 //! Preflight checks before users are sent somewhere else: those of `plan`, with what they need from the cluster.
 
 use crate::client::ServicePods;
+use crate::observe::routes::{RouteObjects, has_route, service_ref};
 use crate::operation::apply::Planned;
 use crate::proxies::wait::filter_of;
 use crate::{Cluster, Error};
@@ -91,14 +92,15 @@ impl Cluster {
         skipped: &[PreflightCheck],
     ) -> Result<Option<ReadyByRole>, Error> {
         let Some(canary) = record.state.version_of(Role::Canary) else { return Ok(None) };
-        let pods = self.check_pods(release, record, canary, skipped).await?;
+        let routes = self.version_routes(release, record).await?;
+        let pods = self.check_pods(release, record, (canary, &routes), skipped).await?;
         Box::pin(self.check_default_route(release, record, skipped)).await?;
         if let Some((_, ports)) = &pods {
-            self.check_route_ports(release, (record, canary), ports, skipped).await?;
+            self.check_route_ports(release, (record, canary), (&routes, ports), skipped).await?;
         }
         self.check_subsets(release, record, skipped).await?;
         let ready = pods.map(|(ready, _)| ready);
-        if skipped.contains(&PreflightCheck::NoRoutes) || self.has_route(release, record, canary).await? {
+        if skipped.contains(&PreflightCheck::NoRoutes) || has_route(release, record, canary, &routes) {
             return Ok(ready);
         }
         let message = match self.missing_route(release, record).await? {
@@ -123,13 +125,13 @@ impl Cluster {
         &self,
         release: &ReleaseName,
         record: &Record,
-        canary: &str,
+        (canary, routes): (&str, &RouteObjects),
         skipped: &[PreflightCheck],
     ) -> Result<Option<(ReadyByRole, Vec<u16>)>, Error> {
         if skipped.contains(&PreflightCheck::NoReadyPods) {
             return Ok(None);
         }
-        let service = &self.service_ref(release, record).await?;
+        let service = &service_ref(release, record, routes);
         let namespace = release.namespace.to_string();
         let pods = self.client.service_pods(&namespace, service).await?;
         if pods.ports.is_none() {

@@ -2,6 +2,7 @@
 
 use crate::client::pods::has_ended;
 use crate::observe::recover::deployed_releases;
+use crate::observe::routes::service_ref;
 use crate::operation::apply::FailedChecks;
 use crate::operation::checks::now;
 use crate::proxies::runtimes::{envoy_runs, proxy_image};
@@ -98,9 +99,13 @@ impl Cluster {
     }
 
     async fn examine_service(&self, release: &Release) -> Result<ServiceExamination, Error> {
-        let found = self.find_record(&release.name).await?;
+        // A record that cannot be read is a finding of its own.
+        let found = self.find_record(&release.name).await.ok().flatten();
         let service = match &found {
-            Some(stored) => self.service_ref(&release.name, &stored.record).await?,
+            Some(stored) => {
+                let routes = self.version_routes(&release.name, &stored.record).await?;
+                service_ref(&release.name, &stored.record, &routes)
+            }
             None => ServiceRef::of(release),
         };
         let pods = self.client.service_pods(release.name.namespace.as_str(), &service).await?;

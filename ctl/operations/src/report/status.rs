@@ -1,19 +1,21 @@
 //! What is observed of a release for its status: record, pods, objects, routes and proxies.
 
 use crate::client::ServicePods;
+use crate::observe::routes::{RouteObjects, has_route, service_ref};
 use crate::{Cluster, Error, StoredRecord};
 use assignment::contract::{Position, Role, Stickiness};
 use canary_release::delivery::ModuleSource;
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{self, ChangeReason, missing_objects};
 use canary_release::preflight::CheckFailed;
+use canary_release::rbac::Right;
 use canary_release::record::Record;
 use canary_release::resource::object_of;
 use canary_release::routing::{Coverage, is_lost};
-use canary_release::spec::ReleaseName;
+use canary_release::spec::{ReleaseName, Routes};
 use canary_release::status::{
-    ControllerStatus, ObjectStatus, Observation, SessionCookie, TemplateDrift, UnfinishedDeployment,
-    Workloads, lost_subsets,
+    ControllerStatus, ObjectStatus, Observation, ProxyStatus, SessionCookie, TemplateDrift,
+    UnfinishedDeployment, Workloads, lost_subsets,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -41,7 +43,13 @@ impl Cluster {
         stored: &StoredRecord,
     ) -> Result<Observation, Error> {
         let record = &stored.record;
-        let service = self.service_ref(name, record).await?;
+        let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
+        let of_others = match record.routes {
+            Routes::External => Some(self.version_routes(name, record).await?),
+            _ => None,
+        };
+        let routes = of_others.as_ref().unwrap_or(&observed);
+        let service = service_ref(name, record, routes);
         let pods = self.client.service_pods(name.namespace.as_str(), &service).await?;
         let ready = |name: &str| pods.of_version(&record.service, name);
         let ready: Vec<_> = record.state.versions.iter().map(|version| ready(&version.name)).collect();
@@ -50,21 +58,15 @@ impl Cluster {
         let beside_stable = pods.ready_beside_stable(record);
         let canary = record.state.version_of(Role::Canary);
         let narrow = canary.and_then(|canary| pods.narrow_selector(&record.service, canary));
-        let objects = self.object_status(name, record).await?;
+        let objects = self.object_status(name, record, &observed).await?;
         let default_route = Box::pin(self.default_route(name, record)).await?;
-        let failing = Box::pin(self.failing(name, record, &pods)).await?;
-        let is_routed = match canary {
-            Some(canary) => Some(self.has_route(name, record, canary).await?),
-            None => None,
-        };
+        let failing = Box::pin(self.failing(name, record, (&pods, routes))).await?;
+        let is_routed = canary.map(|canary| has_route(name, record, canary, routes));
         let mut coverage = Coverage::default();
         if record.state.versions.len() > 1 || !beside_stable.is_empty() {
             coverage = self.coverage(name, record, &[]).await?;
         }
-        let (proxies, missing_right) = match self.proxies(&name.to_string(), record).await {
-            Ok(proxies) => (proxies, None),
-            Err(error) => (Vec::new(), Some(error.missing_right_about_proxies()?)),
-        };
+        let (proxies, missing_right) = self.readable_proxies(name, record).await?;
         let (counts_sessions, session_cookie) = self.session_settings(name, stored).await?;
         let remote_clusters = self.remote_clusters().await?;
         let record = record.clone();
@@ -89,18 +91,30 @@ impl Cluster {
         })
     }
 
+    /// The proxies of a release; none, and the missing right, where they may not be asked.
+    async fn readable_proxies(
+        &self,
+        name: &ReleaseName,
+        record: &Record,
+    ) -> Result<(Vec<ProxyStatus>, Option<Right>), Error> {
+        match self.proxies(&name.to_string(), record).await {
+            Ok(proxies) => Ok((proxies, None)),
+            Err(error) => Ok((Vec::new(), Some(error.missing_right_about_proxies()?))),
+        }
+    }
+
     /// The checks of routes and subsets that fail now.
     async fn failing(
         &self,
         name: &ReleaseName,
         record: &Record,
-        pods: &ServicePods,
+        (pods, routes): (&ServicePods, &RouteObjects),
     ) -> Result<Vec<CheckFailed>, Error> {
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
         let version = record.state.version_of(Role::Canary).unwrap_or(stable);
         let ports = pods.ports.as_deref().unwrap_or_default();
         let checked = [
-            self.check_route_ports(name, (record, version), ports, &[]).await,
+            self.check_route_ports(name, (record, version), (routes, ports), &[]).await,
             self.check_subsets(name, record, &[]).await,
         ];
         let mut failing = Vec::new();
@@ -183,21 +197,25 @@ impl Cluster {
         Ok(observed.into_iter().filter_map(module).collect())
     }
 
-    async fn object_status(&self, name: &ReleaseName, record: &Record) -> Result<ObjectStatus, Error> {
-        let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
+    async fn object_status(
+        &self,
+        name: &ReleaseName,
+        record: &Record,
+        observed: &BTreeMap<Reference, Value>,
+    ) -> Result<ObjectStatus, Error> {
         let mut modules = observed.values().filter_map(ModuleSource::of);
         let mut status = ObjectStatus {
             embedded_module: modules.find_map(|module| module.embedded()),
-            lost_subsets: lost_subsets(record, &observed),
+            lost_subsets: lost_subsets(record, observed),
             ..ObjectStatus::default()
         };
-        for missing in missing_objects(&name.to_string(), record, &observed) {
+        for missing in missing_objects(&name.to_string(), record, observed) {
             match missing.stage {
                 Stage::Configuration | Stage::Filter => status.missing.push(missing.object),
                 _ => status.missing_others.push(missing),
             }
         }
-        let plan = match Self::unfinished_of(name, record, &observed) {
+        let plan = match Self::unfinished_of(name, record, observed) {
             Ok(plan) => plan,
             // Listed already. A missing configuration is said once where other objects are missing, too.
             Err(Error::Plan(plan::Error::MissingObject(_))) => return Ok(status),
@@ -212,7 +230,7 @@ impl Cluster {
             }
             Err(error) => return Err(error),
         };
-        Box::pin(self.add_outdated(name, record, &observed, &mut status)).await?;
+        Box::pin(self.add_outdated(name, record, observed, &mut status)).await?;
         for change in plan.changes {
             let object = change.object.to_string();
             match change.why {

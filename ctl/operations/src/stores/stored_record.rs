@@ -67,21 +67,13 @@ impl StoredRecord {
 
     /// A record that was read back, and replaces one that is not obeyed.
     pub(crate) fn in_place_of(record: Record, object: ConfigMap, fault: RecordFault) -> Self {
-        let (generation, trust) = (record.state.generation, RecordTrust::Refused(fault));
-        Self { record, object: Some(object), trust, unsaved: None, is_emergency: false, generation }
+        Self { object: Some(object), trust: RecordTrust::Refused(fault), ..Self::new(record) }
     }
 
     /// A record whose seals could not be checked. It is written nowhere.
     pub(crate) fn unverified(record: Record, reason: String) -> Self {
-        let (generation, unsaved) = (record.state.generation, Some(reason.clone()));
-        Self {
-            record,
-            object: None,
-            trust: RecordTrust::Unverified(reason),
-            unsaved,
-            is_emergency: false,
-            generation,
-        }
+        let unsaved = Some(reason.clone());
+        Self { trust: RecordTrust::Unverified(reason), unsaved, ..Self::new(record) }
     }
 
     /// The uid of its object.
@@ -153,13 +145,14 @@ impl StoredRecord {
             return Cow::Borrowed(&self.record);
         }
         let release = release.to_string();
-        let holds = |body: &Value| {
-            let config = deployed_config(body).ok().flatten();
-            config.is_some_and(|config| config.releases.contains_key(&release))
+        // What cannot be read may still be what proxies go by: it stays, and is an error.
+        let is_without = |body: &Value| match deployed_config(body) {
+            Ok(config) => config.is_none_or(|config| !config.releases.contains_key(&release)),
+            Err(_) => false,
         };
         let mut record = self.record.clone();
         record.objects.retain(|(stage, object)| {
-            observed.get(object).is_some_and(|body| *stage != Stage::Configuration || holds(body))
+            observed.get(object).is_some_and(|body| *stage != Stage::Configuration || !is_without(body))
         });
         Cow::Owned(record)
     }

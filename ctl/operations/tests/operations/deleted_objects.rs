@@ -145,3 +145,26 @@ fn a_weight_of_zero_without_a_canary_is_done_already_or_names_the_way_back() {
         set_weight(&cluster, &release, "0").await.unwrap();
     });
 }
+
+fn break_configuration(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains("\"releases\"") => "{".clone_into(text),
+        Value::Array(items) => items.iter_mut().for_each(break_configuration),
+        Value::Object(fields) => fields.values_mut().for_each(break_configuration),
+        _ => {}
+    }
+}
+
+/// A proxy keeps the last configuration that it could read, which may have the canary.
+#[test]
+fn an_emergency_says_so_where_a_configuration_cannot_be_read() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        set_weight(&cluster, &release, "10").await.unwrap();
+        api.state().store.edit("EnvoyFilter", "canary-gateway-config", break_configuration);
+        let done = [set_weight(&cluster, &release, "0").await, roll_back(&cluster, &release).await.map(drop)];
+        assert!(done.iter().all(Result::is_err), "{done:?}");
+    });
+}
