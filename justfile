@@ -47,7 +47,7 @@ site:
 # Install every Envoy that the tests use, into .tools/envoy.
 [group('build')]
 envoys:
-    @tools/envoy.sh
+    @EVERY_ENVOY=1 tools/envoy.sh
 
 # Unpack Debian's nginx, a cache of the tests, into .tools/nginx.
 [group('build')]

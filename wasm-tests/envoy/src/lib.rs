@@ -8,7 +8,7 @@ mod process;
 mod processor;
 
 pub use admin::Admin;
-pub use binary::{EnvoyBinary, MINORS, each_tested, minors, newest};
+pub use binary::{EnvoyBinary, each_tested, newest, oldest};
 pub use canary_release::metrics::{Sample, parse_samples};
 pub use error::EnvoyError;
 pub use ports::free_ports;

@@ -45,6 +45,23 @@ impl Kubernetes {
         Ok(())
     }
 
+    /// The objects of a collection (`/api/v1/namespaces/shop/secrets`) as `kubectl get -o json --show-managed-fields` prints them.
+    ///
+    /// # Errors
+    ///
+    /// The API server does not have the collection.
+    pub async fn list(&self, collection: &str) -> Result<Vec<Value>, LabError> {
+        let request = Request::get(collection).body(Vec::new()).map_err(Error::HttpError)?;
+        let list: Value = self.client()?.request(request).await?;
+        let kind = list["kind"].as_str().unwrap_or_default().trim_end_matches("List");
+        let mut items = list["items"].as_array().cloned().unwrap_or_default();
+        for item in &mut items {
+            item["apiVersion"] = list["apiVersion"].clone();
+            item["kind"] = json!(kind);
+        }
+        Ok(items)
+    }
+
     /// Deletes these objects where they exist, and returns when they are gone.
     ///
     /// # Errors

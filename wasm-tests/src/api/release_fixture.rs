@@ -25,7 +25,13 @@ use tokio::process::{Child, Command};
 pub const KEYS: [&str; 2] = ["canary-ctl-keys", "canary-ctl-record-keys"];
 
 /// The kinds of a release's objects: a subset rule, routes for gateways and mesh, configuration, filter, record, keys.
-pub const KINDS: &str = "destinationrule,virtualservice,envoyfilter,configmap,secret";
+pub const KINDS: [(&str, &str); 5] = [
+    ("apis/networking.istio.io/v1", "destinationrules"),
+    ("apis/networking.istio.io/v1", "virtualservices"),
+    ("apis/networking.istio.io/v1alpha3", "envoyfilters"),
+    ("api/v1", "configmaps"),
+    ("api/v1", "secrets"),
+];
 
 /// The Leases of a killed process are valid for this time.
 pub const BRIEF: LeaseTiming = LeaseTiming { lease: Duration::from_secs(3), wait: Duration::from_secs(30) };
@@ -172,19 +178,22 @@ impl<'l> ReleaseFixture<'l> {
     }
 
     pub async fn objects(&self) -> Vec<Value> {
-        let mut objects = Vec::new();
-        for namespace in [self.namespace.clone(), format!("{}-ingress", self.namespace)] {
-            let list = self
-                .api
-                .kubectl(&["get", KINDS, "-n", &namespace, "-o", "json", "--show-managed-fields"])
-                .await
-                .unwrap();
-            let list: Value = serde_json::from_str(&list).unwrap();
-            let items = list["items"].as_array().unwrap().iter();
-            objects.extend(items.filter(|item| is_of_a_release(item)).cloned());
-        }
+        let ingress = format!("{}-ingress", self.namespace);
+        let mut objects = objects_of(self.api, &[&self.namespace, &ingress], &KINDS).await;
+        objects.retain(is_of_a_release);
         objects
     }
+}
+
+/// The objects of these kinds in these namespaces.
+pub async fn objects_of(api: &Kubernetes, namespaces: &[&str], kinds: &[(&str, &str)]) -> Vec<Value> {
+    let mut objects = Vec::new();
+    for namespace in namespaces {
+        for (group, plural) in kinds {
+            objects.extend(api.list(&format!("/{group}/namespaces/{namespace}/{plural}")).await.unwrap());
+        }
+    }
+    objects
 }
 
 /// A Gateway for all hosts.

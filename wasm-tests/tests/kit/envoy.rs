@@ -1,18 +1,16 @@
-//! Tests the child process: every supported Envoy starts, serves, answers admin requests, and is ended afterwards.
+//! Tests the child process: every tested Envoy starts, serves, answers admin requests, and is ended afterwards.
 
 use std::path::Path;
 use std::time::Duration;
 
 use browser::User;
-use envoy_kit::{Envoy, EnvoyError, MINORS, Options, free_ports, minors, newest};
+use envoy_kit::{Envoy, EnvoyError, Options, each_tested, free_ports, newest};
 
 use crate::bootstrap::Bootstrap;
 
 #[tokio::test]
-async fn every_supported_envoy_answers_over_both_protocols() {
-    let binaries = minors().expect("all are installed");
-    assert_eq!(binaries.len(), MINORS.len());
-    for binary in binaries {
+async fn every_tested_envoy_answers_over_both_protocols() {
+    for binary in each_tested().expect("all are installed") {
         let bootstrap = Bootstrap::write("");
         let envoy = bootstrap.start(&binary).await;
         for mut user in [User::http1(bootstrap.listener, "a"), User::http2(bootstrap.listener, "a")] {

@@ -1,12 +1,12 @@
 //! A policy of the cluster's owner: its own words reach the operator before anything is written, and `doctor` says it among all else.
 
 use mesh_lab::Lab;
-use serde_json::json;
+use serde_json::{Value, json};
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
 use crate::support::cli::Cli;
 use crate::support::in_the_mesh;
-use crate::support::release_fixture::KINDS;
+use crate::support::release_fixture::{KINDS, objects_of};
 
 const NAME: &str = "admission";
 const WORDS: &str = "EnvoyFilter is not allowed here: ask the platform team (PLAT-7)";
@@ -50,14 +50,13 @@ fn a_policy_refuses_before_the_first_write_and_doctor_finds_it_with_everything_e
 
 /// Names and versions of what `apply` could have written.
 async fn objects(lab: &Lab, env: &ShopEnv) -> String {
-    let mut all = String::new();
-    for namespace in [&env.namespace, &env.ingress] {
-        let kinds = format!("{KINDS},lease");
-        let path =
-            "jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{\"\\n\"}{end}";
-        all += &lab.kubectl(&["get", &kinds, "-n", namespace, "-o", path]).await.unwrap();
-    }
-    all
+    let kinds = [&KINDS[..], &[("apis/coordination.k8s.io/v1", "leases")]].concat();
+    let objects = objects_of(lab, &[&env.namespace, &env.ingress], &kinds).await;
+    let line = |object: &Value| {
+        let metadata = &object["metadata"];
+        format!("{} {} {}\n", object["kind"], metadata["name"], metadata["resourceVersion"])
+    };
+    objects.iter().map(line).collect()
 }
 
 /// Returns when the API server enforces the policy, or does not any more.

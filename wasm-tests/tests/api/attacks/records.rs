@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 use wasm_tests::api::dashboard_page::Page;
 use wasm_tests::api::fault_proxy::FaultProxy;
 use wasm_tests::api::rbac::printed;
-use wasm_tests::api::release_fixture::{CliOutput, ReleaseFixture, apply};
+use wasm_tests::api::release_fixture::{CliOutput, KINDS, ReleaseFixture, apply, objects_of};
 
 const OPERATOR: &str = "restricted-operator";
 
@@ -79,16 +79,11 @@ impl<'l> Attacked<'l> {
 
     /// What the other namespaces have, without what each write changes.
     async fn elsewhere(&self) -> BTreeMap<String, Value> {
+        let ingress = format!("{}-ingress", self.fixture.namespace);
         let mut all = BTreeMap::new();
-        for namespace in [&format!("{}-ingress", self.fixture.namespace), &self.blog] {
-            let kinds = "envoyfilter,virtualservice,destinationrule,secret,configmap";
-            let list = ["get", kinds, "-n", namespace, "-o", "json"];
-            let list: Value = serde_json::from_str(&self.fixture.api.kubectl(&list).await.unwrap()).unwrap();
-            for mut object in list["items"].as_array().unwrap().iter().cloned() {
-                let name = format!("{} {}", object["kind"], object["metadata"]["name"]);
-                object["metadata"] = Value::Null;
-                all.insert(format!("{namespace} {name}"), object);
-            }
+        for mut object in objects_of(self.fixture.api, &[&ingress, &self.blog], &KINDS).await {
+            let metadata = object["metadata"].take();
+            all.insert(format!("{} {} {}", metadata["namespace"], object["kind"], metadata["name"]), object);
         }
         all
     }

@@ -14,17 +14,20 @@ fn a_promotion_that_was_killed_is_continued() {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn a_rollback_of_a_canary_that_was_killed_is_continued() {
     // Of record, configuration, two routes, the subset that no route needs any more, record.
     killed_after("killed-rollback", &[], Verb::RollBack, &[1, 4]);
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn a_rollback_of_a_promotion_that_was_killed_is_continued() {
     killed_after("killed-way-back", &[Verb::Promote], Verb::RollBack, &[1, 3]);
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn the_end_of_a_drain_that_was_killed_is_continued() {
     killed_after("killed-finish", &[Verb::Promote], Verb::Finish, &[2, 5]);
 }
