@@ -102,8 +102,8 @@ impl Cluster {
         if skipped.contains(&PreflightCheck::NoRoutes) {
             return Ok(ready);
         }
-        let routed = Box::pin(self.missing_version_route(release, (record, canary), &routes));
-        let Some(faults) = routed.await? else { return Ok(ready) };
+        let found = Box::pin(self.missing_version_route(release, (record, canary), &routes)).await?;
+        let Some(faults) = found else { return Ok(ready) };
         let message = match self.missing_route(release, record).await? {
             Some(missing) => missing.to_string(),
             None => no_route(record.routes, canary, &faults),

@@ -56,14 +56,13 @@ impl Cluster {
         (services, routes): (Vec<Value>, Option<Vec<Value>>),
     ) -> Result<Reached, Error> {
         let (namespace, service) = (release.namespace.as_str(), record.service.name.as_str());
-        let mut objects = match routes {
-            Some(routes) => routes,
-            None => {
-                let near = namespaces(record, namespace);
-                let mut objects = self.client.list_istio_everywhere(ROUTE_KIND, &near).await?;
-                objects.extend(self.client.gateway_api_routes(&near, true).await?);
-                objects
-            }
+        let mut objects = if let Some(routes) = routes {
+            routes
+        } else {
+            let near = namespaces(record, namespace);
+            let mut objects = self.client.list_istio_everywhere(ROUTE_KIND, &near).await?;
+            objects.extend(self.client.gateway_api_routes(&near, true).await?);
+            objects
         };
         let grants = self.client.grants(namespace, objects.iter()).await?;
         objects.extend(self.client.list("networking.k8s.io/v1", "Ingress", namespace).await?);

@@ -108,7 +108,7 @@ fn an_http_route_of_another_namespace_leads_to_a_version_or_past_the_release() {
         api.state().create(&route("shop-v2"));
         match set_weight(&cluster, &release, "10").await {
             Err(Error::Preflight(failed)) => {
-                assert!(failed.to_string().contains("no ReferenceGrant"), "{failed}")
+                assert!(failed.to_string().contains("no ReferenceGrant"), "{failed}");
             }
             other => panic!("expected a refusal, found {other:?}"),
         }
@@ -194,6 +194,7 @@ fn gateway_of(name: &str, selector: &Value) -> Value {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn a_version_has_an_external_route_only_where_it_leads_its_users_to_its_pods() {
     let header = |value: &str| json!({"headers": {"x-canary-version": {"exact": value}}});
     let rule = |subsets: Value| {
@@ -465,7 +466,7 @@ fn a_version_has_an_external_route_only_where_it_leads_its_users_to_its_pods() {
     run(async {
         let mut wrong = Vec::new();
         for (case, objects, expected) in table {
-            let found = routed(&objects).await;
+            let found = Box::pin(routed(&objects)).await;
             let is_right = match (&found, expected) {
                 (Ok(()), None) => true,
                 (Err(message), Some(expected)) => message.contains(expected),
