@@ -153,7 +153,11 @@ fn rules() -> Value {
         rule("coordination.k8s.io", &["leases"], &["get", "create", "update", "delete"]),
         rule("apps", &["deployments", "replicasets"], &["get", "list"]),
         rule("networking.istio.io", &["envoyfilters", "virtualservices", "destinationrules"], &write),
-        rule("networking.istio.io", &["gateways", "serviceentries", "sidecars"], &["get", "list"]),
+        rule(
+            "networking.istio.io",
+            &["gateways", "serviceentries", "sidecars", "workloadentries"],
+            &["get", "list"]
+        ),
         rule("extensions.istio.io", &["wasmplugins", "trafficextensions"], &write),
         rule(GATEWAY_API_GROUP, &["gateways"], &["get"]),
         rule(GATEWAY_API_GROUP, &["httproutes"], &write),

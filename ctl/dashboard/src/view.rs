@@ -266,6 +266,7 @@ mod tests {
             missing_right: None,
             objects: ObjectStatus::default(),
             is_routed: Some(true),
+            route_faults: Vec::new(),
             coverage: Coverage::default(),
             beside_stable: BTreeMap::new(),
             narrow: None,

@@ -13,6 +13,7 @@ use crate::plan;
 use crate::record::proxies;
 use crate::routing::GATEWAY_API_GROUP;
 use crate::spec::{Label, Module, Release, ReleaseName, Routes, SecretSource};
+use assignment::contract::KeySource;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -152,8 +153,18 @@ fn add_objects_of_others(all: &mut BTreeMap<String, Vec<Rule>>, release: &Releas
         // What callers see of the mesh.
         rules.add("networking.istio.io", "sidecars", [], &["list"]);
     }
-    // Services of the same pods by another object.
-    Rules(all, release.name.namespace.as_str()).add("networking.istio.io", "serviceentries", [], &["list"]);
+    // Services of the same pods by another object, and what Services select beside pods.
+    for resource in ["serviceentries", "workloadentries"] {
+        Rules(all, release.name.namespace.as_str()).add("networking.istio.io", resource, [], &["list"]);
+    }
+    // What verifies tokens, where a claim is a user key.
+    if release.identify_by.iter().any(|key| matches!(key, KeySource::Jwt { .. })) {
+        for namespace in
+            proxies(release).into_iter().map(|proxies| proxies.namespace).collect::<BTreeSet<_>>()
+        {
+            Rules(all, &namespace).add("security.istio.io", "requestauthentications", [], &["list"]);
+        }
+    }
     // Other routes to the Service: those that Istio matches first, and those that bypass ours.
     let callers = proxies(release).into_iter().map(|proxies| proxies.namespace);
     for namespace in callers.chain([release.name.namespace.to_string()]).collect::<BTreeSet<_>>() {

@@ -106,7 +106,7 @@ async fn roll_back(
 }
 
 /// The hint that ends the drain after a rollback.
-const END_SESSIONS: &str =
+pub(super) const END_SESSIONS: &str =
     "`canary-ctl rollback --now` ends its sessions: they are on stable with their next request";
 
 /// Which users lose what, as sentences. Costs one read of the counters: an emergency has no more time.

@@ -194,6 +194,13 @@ fn covers(calls: &UnroutedCalls) -> String {
         UnroutedCalls::OtherService { .. } => {
             "let it select the label of the stable version, or let callers use the Service of the release"
         }
+        UnroutedCalls::Alias { .. } => "let its callers use the Service of the release",
+        UnroutedCalls::WithoutVersion { .. } => {
+            "give it the label with its version, or take it out of the Service"
+        }
+        UnroutedCalls::HostOfOthers { .. } => {
+            "let it export its host to no one (`exportTo`), or give it another host"
+        }
         UnroutedCalls::OnNodes { .. } => {
             "make it a ClusterIP, and let its clients use the gateway; or let it select the label of the stable version"
         }

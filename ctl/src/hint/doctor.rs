@@ -15,6 +15,13 @@ impl Hint for ClusterFinding {
                 format!("give the pods of each Deployment a label `{}` with their version, or name it in `versions.label`", shown(label))
             }
             Self::NarrowSelector(narrow) => widen(narrow),
+            Self::UnverifiedTokens { .. } => {
+                "apply a RequestAuthentication with `jwtRules` there; an EnvoyFilter with `jwt_authn` does the same, and is not seen".to_owned()
+            }
+            Self::MissingTarget { .. } => {
+                "give a container of its pods that port with this name, or take the port out of the Service".to_owned()
+            }
+            Self::UnroutedCanary { .. } => "correct them by what `canary-ctl generate routes` prints".to_owned(),
             Self::CanaryNotStarted { .. } => {
                 "start its pods after `canary-ctl apply`, and before `canary-ctl weight`".to_owned()
             }

@@ -146,7 +146,7 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
         }
         Problem::OutdatedRoutes { .. } => "`canary-ctl apply` copies them again",
         Problem::LostRoutes { .. } => "`canary-ctl apply` injects them again",
-        Problem::NoRoutes { routes: Routes::External } => {
+        Problem::NoRoutes { routes: Routes::External, .. } => {
             "add the routes that `canary-ctl generate routes` prints"
         }
         Problem::NoRoutes { .. } => "`canary-ctl apply` writes them again",

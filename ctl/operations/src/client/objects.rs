@@ -4,7 +4,7 @@ use super::pods::selector;
 use super::{ApiClient, ApiRequest};
 use crate::Error;
 use canary_release::object::Reference;
-use canary_release::routing::{GATEWAY_API, HTTP_ROUTE_KIND};
+use canary_release::routing::{GATEWAY_API, HTTP_ROUTE_KIND, OTHER_ROUTE_KINDS, REFERENCE_GRANT};
 use futures_util::future::try_join_all;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, ListParams};
@@ -139,6 +139,61 @@ impl ApiClient {
                 Ok(lists.await?.into_iter().flatten().collect())
             }
             found => found,
+        }
+    }
+
+    /// The routes of the Gateway API of all namespaces; without the right to list those, the `HTTPRoute`s of these. Where it is not
+    /// installed the first list ends it. Those for connections are read where there are others, or `all` are asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`http_routes`](Self::http_routes).
+    pub(crate) async fn gateway_api_routes(
+        &self,
+        namespaces: &BTreeSet<String>,
+        all: bool,
+    ) -> Result<Vec<Value>, Error> {
+        let mut found = match self.list(GATEWAY_API, HTTP_ROUTE_KIND, "").await {
+            Err(Error::Refused { code: 404, .. }) => return Ok(Vec::new()),
+            Err(Error::Forbidden { .. }) => return self.http_routes_everywhere(namespaces).await,
+            found => found?,
+        };
+        for (kind, version) in OTHER_ROUTE_KINDS {
+            if !all && found.is_empty() && version != GATEWAY_API {
+                continue;
+            }
+            match self.list(version, kind, "").await {
+                Err(Error::Forbidden { .. } | Error::Refused { code: 404, .. }) => {}
+                listed => found.extend(listed?),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The `ReferenceGrant`s of a namespace, if one of these routes of another namespace has a backend there; `None` if none has, or
+    /// they may not be read.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Self::list).
+    pub(crate) async fn grants(
+        &self,
+        namespace: &str,
+        routes: impl Iterator<Item = &Value>,
+    ) -> Result<Option<Vec<Value>>, Error> {
+        let crosses = |route: &Value| {
+            let rules = route.pointer("/spec/rules").and_then(Value::as_array).into_iter().flatten();
+            let mut backends = rules.filter_map(|rule| rule.get("backendRefs")?.as_array()).flatten();
+            let own = route.pointer("/metadata/namespace").and_then(Value::as_str) == Some(namespace);
+            !own && backends.any(|one| one.get("namespace").and_then(Value::as_str) == Some(namespace))
+        };
+        if !routes.into_iter().any(crosses) {
+            return Ok(None);
+        }
+        let (kind, version) = REFERENCE_GRANT;
+        match self.list(version, kind, namespace).await {
+            Err(Error::Forbidden { .. } | Error::Refused { code: 404, .. }) => Ok(None),
+            listed => listed.map(Some),
         }
     }
 

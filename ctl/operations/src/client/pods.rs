@@ -4,7 +4,7 @@ use super::{ApiClient, ApiRequest};
 use crate::Error;
 use assignment::contract::Role;
 use canary_release::data_plane::{DataPlane, PodDescription};
-use canary_release::doctor::ServiceExamination;
+use canary_release::doctor::{NamedTarget, ServiceExamination};
 use canary_release::preflight::{NarrowSelector, PodsBehind};
 use canary_release::record::{Record, ServiceRef};
 use canary_release::spec::Release;
@@ -26,6 +26,8 @@ pub(crate) struct ServicePods {
     pub(crate) selector: BTreeMap<String, String>,
     /// The names of its target ports, if all have names: a pod without any of them gets no requests.
     pub(crate) target_names: BTreeSet<String>,
+    /// Its ports that lead to a port of pods by its name.
+    named_targets: Vec<NamedTarget>,
     pods: Vec<Pod>,
 }
 
@@ -41,6 +43,23 @@ impl ServicePods {
         is_ready && self.of_version(service, version).ready == 0
     }
 
+    /// The named ports of the Service that another version has, and none of the ready pods of this one: its requests there get 503.
+    pub(crate) fn missing_targets(
+        &self,
+        service: &ServiceRef,
+        version: &str,
+        other: &str,
+    ) -> Vec<NamedTarget> {
+        let has = |version: &str, target: &NamedTarget| {
+            let mut ready = self.pods_of_version(service, version).filter(|pod| is_ready(pod));
+            ready.any(|pod| container_ports(pod).any(|port| port.name.as_ref() == Some(&target.name)))
+        };
+        // Without any of them it has no ready pod, which is said.
+        let is_ready_at_all = self.of_version(service, version).ready > 0;
+        let missing = self.named_targets.iter().filter(|target| has(other, target) && !has(version, target));
+        missing.filter(|_| is_ready_at_all).cloned().collect()
+    }
+
     /// The part of the selector that excludes every pod of a version.
     pub(crate) fn narrow_selector(&self, service: &ServiceRef, version: &str) -> Option<NarrowSelector> {
         NarrowSelector::excluding(version, (&service.name, &service.label), &self.selector)
@@ -54,6 +73,9 @@ impl ServicePods {
             canary: canary.map(|canary| self.of_version(&service, canary)),
             unlabelled: self.without_label(&service),
             narrow: canary.and_then(|canary| self.narrow_selector(&service, canary)),
+            missing_targets: canary
+                .map(|canary| self.missing_targets(&service, canary, &release.versions.stable))
+                .unwrap_or_default(),
             ports: self.ports.clone(),
         }
     }
@@ -177,6 +199,11 @@ impl ApiClient {
         };
         let ports = found.ports.iter().flatten().filter_map(|port| u16::try_from(port.port).ok()).collect();
         let target_names = target_names(&found);
+        let named = found.ports.iter().flatten().filter_map(|port| {
+            let Some(IntOrString::String(name)) = &port.target_port else { return None };
+            Some(NamedTarget { port: u16::try_from(port.port).ok()?, name: name.clone() })
+        });
+        let named_targets = named.collect();
         let mut selector = found.selector;
         if let Some(labels) = selector.as_mut().filter(|_| service.per_version) {
             // Of every version: each has a Service of its own.
@@ -186,7 +213,13 @@ impl ApiClient {
             Some(labels) => self.pods(namespace, labels).await?,
             None => Vec::new(),
         };
-        Ok(ServicePods { ports: Some(ports), selector: selector.unwrap_or_default(), target_names, pods })
+        Ok(ServicePods {
+            ports: Some(ports),
+            selector: selector.unwrap_or_default(),
+            target_names,
+            named_targets,
+            pods,
+        })
     }
 
     /// The labels that a Service selects.

@@ -1,4 +1,4 @@
-//! The Services, `ServiceEntry`s and `Sidecar`s by which calls reach, or do not reach, the routes of a release.
+//! The Services, `ServiceEntry`s, `WorkloadEntry`s and `Sidecar`s by which calls reach, or do not reach, the routes of a release.
 
 use crate::observe::rules::namespaces;
 use crate::{Cluster, Error};
@@ -9,6 +9,7 @@ use serde_json::Value;
 
 const SIDECAR_KIND: &str = "Sidecar";
 const SERVICE_ENTRY_KIND: &str = "ServiceEntry";
+const WORKLOAD_ENTRY_KIND: &str = "WorkloadEntry";
 
 impl Cluster {
     /// The Services of a namespace; without the right to list them this one, if it exists.
@@ -22,9 +23,23 @@ impl Cluster {
         }
     }
 
-    /// The `ServiceEntry`s of a namespace; none without the right to list them.
+    /// The `ServiceEntry`s of all namespaces; without the right to list these, those of this one that may be listed.
     pub(crate) async fn service_entries(&self, namespace: &str) -> Result<Vec<Value>, Error> {
-        match self.client.list_istio(SERVICE_ENTRY_KIND, namespace).await {
+        match self.client.list_istio(SERVICE_ENTRY_KIND, "").await {
+            Err(Error::Forbidden { .. }) => self.of_kind_in(SERVICE_ENTRY_KIND, namespace).await,
+            Err(Error::Refused { code: 404, .. }) => Ok(Vec::new()),
+            listed => listed,
+        }
+    }
+
+    /// The `WorkloadEntry`s of a namespace that may be listed.
+    pub(crate) async fn workload_entries(&self, namespace: &str) -> Result<Vec<Value>, Error> {
+        self.of_kind_in(WORKLOAD_ENTRY_KIND, namespace).await
+    }
+
+    /// The objects of a kind of Istio in a namespace; none without the right to list them.
+    async fn of_kind_in(&self, kind: &str, namespace: &str) -> Result<Vec<Value>, Error> {
+        match self.client.list_istio(kind, namespace).await {
             Err(Error::Forbidden { .. } | Error::Refused { code: 404, .. }) => Ok(Vec::new()),
             listed => listed,
         }

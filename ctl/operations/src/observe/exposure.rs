@@ -9,12 +9,12 @@ use canary_release::preflight::{
     Exposure, GatewayObservation, OtherGateway, PodLabels, PreflightCheck, check_exposure, exposure_failures,
 };
 use canary_release::routing::{
-    GATEWAY_API, GATEWAY_NAME_LABEL, GatewayServer, HostBinding, ROUTE_KIND, gateways_for,
+    GATEWAY_API, GATEWAY_NAME_LABEL, GatewayServer, HostBinding, NamespaceLabels, ROUTE_KIND, gateways_for,
     http_route_bindings, is_ours,
 };
 use canary_release::spec::{Gateway, Release, Routes};
 use futures_util::future::{join_all, try_join_all};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 const ISTIO: &str = "networking.istio.io/v1";
@@ -37,42 +37,94 @@ impl Cluster {
         release: &Release,
         routes: Option<Routes>,
     ) -> Result<Exposure, Error> {
-        let gateways = try_join_all(release.gateways.iter().map(|gateway| self.observe_gateway(gateway)));
+        let listed = self.listed_gateways(release).await;
+        let gateways = release.gateways.iter().map(|gateway| self.observe_gateway(gateway, &listed));
+        let gateways = try_join_all(gateways);
         let (gateways, route_objects) = tokio::try_join!(gateways, self.route_objects(release))?;
         let routes = routes.or(release.routes).or_else(|| written_by(release, &route_objects));
         // Where all routes are their owners', none of ours takes requests from them.
         let is_ours = matches!(routes, Some(Routes::Managed | Routes::Inject));
         let http_routes = if is_ours {
-            self.client.http_routes_everywhere(&namespaces(release)).await?
+            self.client.gateway_api_routes(&namespaces(release), false).await?
         } else {
             Vec::new()
         };
-        let mut exposure =
-            Exposure { gateways, routes, route_objects, http_routes, other_gateways: Vec::new() };
-        if is_ours {
-            exposure.other_gateways = self.other_gateways(release, &exposure).await;
-        }
+        let mut exposure = Exposure { gateways, routes, route_objects, http_routes, ..Exposure::default() };
+        exposure.other_gateways = self.other_gateways(release, &exposure, listed).await;
+        exposure.namespaces = self.selected_namespaces(&exposure).await;
         Ok(exposure)
     }
 
-    /// The Gateways of others to which routes for a host of the release are bound. Without the right to read one, there is none.
-    async fn other_gateways(&self, release: &Release, exposure: &Exposure) -> Vec<OtherGateway> {
+    /// The Gateways of Istio of all namespaces; without the right to list those, those that may be listed near the release. Also one without
+    /// routes takes connections.
+    async fn listed_gateways(&self, release: &Release) -> BTreeMap<Reference, Value> {
+        let listed = self.client.list_istio_everywhere("Gateway", &namespaces(release)).await;
+        let listed = listed.unwrap_or_default().into_iter();
+        listed.filter_map(|object| Some((Reference::of(&object).ok()?, object))).collect()
+    }
+
+    /// The labels of the namespaces of routes, where a listener selects by them; none without the right to read one.
+    async fn selected_namespaces(&self, exposure: &Exposure) -> NamespaceLabels {
+        let own = exposure.gateways.iter().filter_map(|observed| observed.object.as_ref());
+        let mut gateways = own.chain(exposure.other_gateways.iter().map(|other| &other.object));
+        let selects = |gateway: &Value| {
+            let listeners =
+                gateway.pointer("/spec/listeners").and_then(Value::as_array).into_iter().flatten();
+            let mut from =
+                listeners.filter_map(|one| one.pointer("/allowedRoutes/namespaces/from")?.as_str());
+            from.any(|from| from == "Selector")
+        };
+        if !gateways.any(selects) {
+            return NamespaceLabels::new();
+        }
+        let names = exposure.http_routes.iter();
+        let names: BTreeSet<&str> =
+            names.filter_map(|route| route.pointer("/metadata/namespace")?.as_str()).collect();
+        let labels = names.into_iter().map(async |name| {
+            let labels = self.client.namespace_labels(name).await.into_iter();
+            (name.to_owned(), labels.map(|(name, value)| (name, Value::String(value))).collect::<Map<_, _>>())
+        });
+        let found: NamespaceLabels = join_all(labels).await.into_iter().collect();
+        // Each namespace has a label of its name.
+        if found.values().any(Map::is_empty) { NamespaceLabels::new() } else { found }
+    }
+
+    /// The Gateways of others to which routes for a host of the release are bound, and all others of Istio. Without the right to read one,
+    /// there is none.
+    async fn other_gateways(
+        &self,
+        release: &Release,
+        exposure: &Exposure,
+        listed: BTreeMap<Reference, Value>,
+    ) -> Vec<OtherGateway> {
         let mut bindings: Vec<HostBinding> =
             exposure.route_objects.iter().filter_map(HostBinding::of).collect();
-        bindings.extend(exposure.http_routes.iter().flat_map(http_route_bindings));
+        // One for connections has no hosts.
+        let has_hosts = |route: &&Value| route.get("kind").and_then(Value::as_str) != Some("TCPRoute");
+        bindings.extend(exposure.http_routes.iter().filter(has_hosts).flat_map(http_route_bindings));
         let is_own = |gateway: &Reference| {
             gateway.api_version == ISTIO
                 && release.gateways.iter().any(|own| own.name.to_string() == full_name(gateway))
         };
-        let others = gateways_for(&release.hosts, &bindings).into_iter().filter(|gateway| !is_own(gateway));
+        let bound = gateways_for(&release.hosts, &bindings);
+        let others = bound.into_iter().filter(|gateway| !is_own(gateway) && !listed.contains_key(gateway));
         let found = join_all(others.map(|gateway| self.other_gateway(gateway))).await;
-        found.into_iter().flatten().collect()
+        let listed = listed.into_iter().filter(|(gateway, _)| !is_own(gateway));
+        let listed = listed.map(async |(gateway, object)| self.pods_of_gateway(&gateway, object).await);
+        found.into_iter().chain(join_all(listed).await).flatten().collect()
     }
 
     /// A Gateway of others, once for each Service of its pods.
     async fn other_gateway(&self, gateway: Reference) -> Vec<OtherGateway> {
-        let Some(object) = self.client.get(&gateway).await.ok().flatten() else { return Vec::new() };
-        let name = full_name(&gateway);
+        match self.client.get(&gateway).await.ok().flatten() {
+            Some(object) => self.pods_of_gateway(&gateway, object).await,
+            None => Vec::new(),
+        }
+    }
+
+    /// A Gateway, once for each Service of its pods.
+    pub(crate) async fn pods_of_gateway(&self, gateway: &Reference, object: Value) -> Vec<OtherGateway> {
+        let name = full_name(gateway);
         if gateway.api_version == ISTIO {
             let selector = selector(&object);
             return vec![OtherGateway { name, object, namespace: None, selector }];
@@ -108,17 +160,21 @@ impl Cluster {
         self.client.list_istio_everywhere(ROUTE_KIND, &namespaces(release)).await
     }
 
-    /// Refuses a release that users cannot reach as its file says.
+    /// Refuses a release that users cannot reach as its file says. The routes of others, where all that bypasses can be among them were
+    /// read.
     pub(crate) async fn check_exposure(
         &self,
         release: &Release,
         routes: Routes,
         skipped: &[PreflightCheck],
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Vec<Value>>, Error> {
         if CHECKS.iter().all(|check| skipped.contains(check)) {
-            return Ok(());
+            return Ok(None);
         }
-        Ok(check_exposure(release, &self.exposure(release, Some(routes)).await?, skipped)?)
+        let exposure = self.exposure(release, Some(routes)).await?;
+        check_exposure(release, &exposure, skipped)?;
+        let is_whole = matches!(routes, Routes::Managed | Routes::Inject) && release.sidecars.is_empty();
+        Ok(is_whole.then(|| [exposure.route_objects, exposure.http_routes].concat()))
     }
 
     /// The failures of [`check_exposure`](Self::check_exposure), as notes on a plan that is only printed.
@@ -156,9 +212,17 @@ impl Cluster {
         join_all(release.gateways.iter().map(of)).await.into_iter().flatten().collect()
     }
 
-    async fn observe_gateway(&self, gateway: &Gateway) -> Result<GatewayObservation, Error> {
+    async fn observe_gateway(
+        &self,
+        gateway: &Gateway,
+        listed: &BTreeMap<Reference, Value>,
+    ) -> Result<GatewayObservation, Error> {
         let (namespace, name) = (gateway.name.namespace.as_str(), gateway.name.name.as_str());
-        let mut object = self.client.get(&Reference::new(ISTIO, "Gateway", namespace, name)).await?;
+        let reference = Reference::new(ISTIO, "Gateway", namespace, name);
+        let mut object = match listed.get(&reference) {
+            Some(found) => Some(found.clone()),
+            None => self.client.get(&reference).await?,
+        };
         let mut is_gateway_api = false;
         if object.is_none() {
             // Without the right to read it, it is none.

@@ -3,34 +3,31 @@
 
 use crate::observe::rules::namespaces;
 use crate::{Cluster, Error};
+use assignment::contract::{FilterConfig, Position};
+use canary_release::destination_rule::HostRule;
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{MissingObject, missing_objects};
-use canary_release::preflight::{Alternative, PreflightCheck};
+use canary_release::preflight::{
+    Alternative, PodLabels, PreflightCheck, RouteFault, RoutedVersion, names_header,
+};
 use canary_release::record::{OwnedObject, Record, ServiceRef};
 use canary_release::routing::{
-    ROUTE_KIND, WholeService, http_route_leads_by_header, http_route_ports, is_lost, leads_by_header,
+    HostBinding, MESH, ROUTE_KIND, WholeService, bound_name, gateways_for, http_route_bindings,
+    http_route_leads_by_header, http_route_ports, is_lost, is_of_unknown_kind, leads_by_header,
     leads_to_subset, ports_by_header,
 };
-use canary_release::spec::{ReleaseName, Routes, ServiceHost, version_subset};
+use canary_release::spec::{Release, ReleaseName, Routes, ServiceHost, version_subset};
+use futures_util::future::try_join_all;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The objects that may lead to a version by its header.
 pub(crate) type RouteObjects = BTreeMap<Reference, Value>;
 
-/// Whether a route object leads to this version by its header: each of ours or, if the routes are external, one of others.
-pub(crate) fn has_route(
-    release: &ReleaseName,
-    record: &Record,
-    version: &str,
-    routes: &RouteObjects,
-) -> bool {
+/// Whether each of our route objects leads to this version by its header.
+fn has_own_route(release: &ReleaseName, record: &Record, version: &str, routes: &RouteObjects) -> bool {
     let value = record.routing_value(&release.to_string(), version);
     let whole = whole_service(release, record);
-    if record.routes == Routes::External {
-        let leads = |body| leads_by_header(body, &value) || http_route_leads_by_header(body, &value, whole);
-        return routes.values().any(leads);
-    }
     let is_its = |(stage, object): &&OwnedObject| {
         stage.is_route() && (!record.service.per_version || record.has_for(release, version, object))
     };
@@ -64,6 +61,20 @@ fn whole_service<'a>(release: &'a ReleaseName, record: &'a Record) -> WholeServi
     WholeService { namespace: release.namespace.as_str(), name: record.service.name.as_str() }
 }
 
+/// The hosts of a release, and whether sidecars serve it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServedHosts {
+    pub(crate) hosts: Vec<String>,
+    pub(crate) is_inside: bool,
+}
+
+impl ServedHosts {
+    /// Those of a file.
+    pub(crate) fn of(release: &Release) -> Self {
+        Self { hosts: release.hosts.clone(), is_inside: !release.sidecars.is_empty() }
+    }
+}
+
 impl Cluster {
     /// The route objects of a release, as far as they exist: ours or, if the routes are external, those of others.
     pub(crate) async fn version_routes(
@@ -77,11 +88,118 @@ impl Cluster {
         }
         let namespace = release.namespace.as_str();
         let namespaces = namespaces(record, namespace);
-        let theirs = self.client.list_istio(ROUTE_KIND, namespace);
+        let theirs = self.client.list_istio_everywhere(ROUTE_KIND, &namespaces);
         let (theirs, http_routes) =
             tokio::try_join!(theirs, self.client.http_routes_everywhere(&namespaces))?;
         let all = theirs.into_iter().chain(http_routes);
         all.map(|body| Ok((Reference::of(&body)?, body))).collect()
+    }
+
+    /// The faults of the routes to this version; `None` if each of ours leads there or, if the routes are external, one of others for the
+    /// hosts and gateways of the release.
+    pub(crate) async fn missing_version_route(
+        &self,
+        release: &ReleaseName,
+        (record, version): (&Record, &str),
+        routes: &RouteObjects,
+    ) -> Result<Option<Vec<RouteFault>>, Error> {
+        if record.routes != Routes::External {
+            return Ok((!has_own_route(release, record, version, routes)).then(Vec::new));
+        }
+        let configs = self.deployed_configs(release, record).await?;
+        let config =
+            |config: &FilterConfig| config.releases.get(&release.to_string()).map(|one| one.hosts.clone());
+        let served = ServedHosts {
+            hosts: configs.iter().filter_map(config).flatten().collect(),
+            is_inside: configs.iter().any(|config| config.position == Position::Mesh),
+        };
+        self.missing_external_route(release, (record, version), routes, (&served, None)).await
+    }
+
+    /// The same for external routes, where the release has these hosts; `ours` is our rule as it will be.
+    pub(crate) async fn missing_external_route(
+        &self,
+        release: &ReleaseName,
+        (record, version): (&Record, &str),
+        routes: &RouteObjects,
+        (served, ours): (&ServedHosts, Option<HostRule>),
+    ) -> Result<Option<Vec<RouteFault>>, Error> {
+        let value = record.routing_value(&release.to_string(), version);
+        let objects: Vec<Value> = routes.values().cloned().collect();
+        if !objects.iter().any(|body| names_header(body, &value)) {
+            return Ok(Some(Vec::new()));
+        }
+        let namespace = release.namespace.as_str();
+        let every = BTreeMap::new();
+        let (services, pods, rules) = tokio::try_join!(
+            self.services(namespace, &record.service.name),
+            self.client.pods(namespace, &every),
+            self.rules(namespace, record),
+        )?;
+        let rules = rules.bodies.iter().map(HostRule::of).collect::<Result<Vec<_>, _>>();
+        let mut rules = rules.map_err(canary_release::plan::Error::from)?;
+        if let Some(ours) = ours {
+            rules.retain(|rule| rule.reference != ours.reference);
+            rules.push(ours);
+        }
+        let clients = self.clients(record, &rules).await?;
+        let pods: Vec<PodLabels> = pods.into_iter().filter_map(|pod| pod.metadata.labels).collect();
+        let gateways = self.served_gateways(record, served, &objects).await?;
+        let grants = self.client.grants(namespace, objects.iter()).await?;
+        let faults = RoutedVersion {
+            hosts: &served.hosts,
+            gateways: &gateways,
+            service: (namespace, &record.service.name),
+            label: (&record.service.label, version),
+            value: &value,
+            services: &services,
+            pods: &pods,
+            grants: grants.as_deref(),
+            rules: &rules,
+            clients: &clients,
+        }
+        .faults(&objects);
+        Ok((!faults.is_empty()).then_some(faults))
+    }
+
+    /// The gateways of these route objects whose pods are proxies of the release, and those that may not be read.
+    async fn served_gateways(
+        &self,
+        record: &Record,
+        served: &ServedHosts,
+        objects: &[Value],
+    ) -> Result<BTreeSet<String>, Error> {
+        let mut bindings: Vec<HostBinding> = objects.iter().filter_map(HostBinding::of).collect();
+        bindings.extend(objects.iter().flat_map(http_route_bindings));
+        let named = gateways_for(&["*".to_owned()], &bindings);
+        let pods = try_join_all(record.proxies.iter().map(async |proxies| {
+            let found = self.client.pods(&proxies.namespace, &proxies.labels).await?;
+            let labels = found.into_iter().filter_map(|pod| pod.metadata.labels);
+            let labels = labels.chain([proxies.labels.clone()]).collect::<Vec<_>>();
+            Ok::<_, Error>((proxies.namespace.as_str(), labels))
+        }))
+        .await?;
+        let name = async |gateway: &Reference| {
+            let is_served = match self.client.get(gateway).await {
+                Err(Error::Forbidden { .. }) => true,
+                found => {
+                    let found = found?.map(async |object| self.pods_of_gateway(gateway, object).await);
+                    let others = match found {
+                        Some(found) => found.await,
+                        None => Vec::new(),
+                    };
+                    others
+                        .iter()
+                        .any(|other| pods.iter().any(|(namespace, pods)| other.selects(namespace, pods)))
+                }
+            };
+            Ok::<_, Error>(is_served.then(|| bound_name(gateway)))
+        };
+        let found = try_join_all(named.iter().map(name)).await?;
+        let bound = bindings.into_iter().flat_map(|binding| binding.gateways);
+        let unknown =
+            bound.filter(|bound| is_of_unknown_kind(bound)).chain(served.is_inside.then(|| MESH.to_owned()));
+        Ok(found.into_iter().flatten().chain(unknown).collect())
     }
 
     /// Refuses routes to a version that name a port which the Service does not have: those users would get 503.

@@ -1,7 +1,7 @@
 //! Preflight checks before users are sent somewhere else: those of `plan`, with what they need from the cluster.
 
 use crate::client::ServicePods;
-use crate::observe::routes::{RouteObjects, has_route, service_ref};
+use crate::observe::routes::{RouteObjects, service_ref};
 use crate::operation::apply::Planned;
 use crate::proxies::wait::filter_of;
 use crate::{Cluster, Error};
@@ -12,10 +12,9 @@ use canary_release::delivery::deployed_config;
 use canary_release::format::none_ready;
 use canary_release::object::Reference;
 use canary_release::preflight::{
-    Alternative, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
+    Alternative, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness, no_route,
 };
 use canary_release::record::{Record, ServiceRef};
-use canary_release::routing::route_kinds;
 use canary_release::spec::{Release, ReleaseName};
 use canary_release::state::Undersized;
 use jiff::Timestamp;
@@ -100,17 +99,14 @@ impl Cluster {
         }
         self.check_subsets(release, record, skipped).await?;
         let ready = pods.map(|(ready, _)| ready);
-        if skipped.contains(&PreflightCheck::NoRoutes) || has_route(release, record, canary, &routes) {
+        if skipped.contains(&PreflightCheck::NoRoutes) {
             return Ok(ready);
         }
+        let found = Box::pin(self.missing_version_route(release, (record, canary), &routes)).await?;
+        let Some(faults) = found else { return Ok(ready) };
         let message = match self.missing_route(release, record).await? {
             Some(missing) => missing.to_string(),
-            None => {
-                format!(
-                    "no {} leads to version `{canary}` by the filter's header",
-                    route_kinds(record.routes)
-                )
-            }
+            None => no_route(record.routes, canary, &faults),
         };
         PreflightCheck::NoRoutes.refuse(
             skipped,
@@ -139,6 +135,11 @@ impl Cluster {
         }
         check_ready(&pods, service, canary, skipped)?;
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
+        if let Some(target) = pods.missing_targets(service, canary, stable).first() {
+            let message = target.missing(&service.name, canary);
+            let alternative = Alternative::StartPods { version: canary.to_owned() };
+            PreflightCheck::NoReadyPods.refuse(skipped, message, alternative)?;
+        }
         let ready = |version| pods.of_version(service, version).ready;
         let ready = ReadyByRole { stable: ready(stable), canary: ready(canary) };
         Ok(Some((ready, pods.ports.unwrap_or_default())))

@@ -15,7 +15,7 @@ use canary_release::routing::{AmbientPods, Coverage, Gap, ROUTE_KIND, Reach, Unm
 use canary_release::spec::{ReleaseName, Routes};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Cluster {
     /// The routes that bypass a release, and which clients can use them. `coming` are the objects that become ours with
@@ -31,7 +31,7 @@ impl Cluster {
         coming: &[Reference],
     ) -> Result<Coverage, Error> {
         let services = self.services(release.namespace.as_str(), &record.service.name).await?;
-        Ok(self.reach(release, record, services).await?.coverage(release, record, coming))
+        Ok(self.reach(release, record, (services, None)).await?.coverage(release, record, coming))
     }
 
     /// Refuses a canary beside a Service that leads to other pods than those of stable.
@@ -48,17 +48,23 @@ impl Cluster {
         Ok(found.map_or(Ok(()), |default| default.check(skipped))?)
     }
 
-    /// Finds the objects that lead to a release's pods.
+    /// Finds the objects that lead to a release's pods. `routes` are those of all owners, if they were read.
     async fn reach(
         &self,
         release: &ReleaseName,
         record: &Record,
-        services: Vec<Value>,
+        (services, routes): (Vec<Value>, Option<Vec<Value>>),
     ) -> Result<Reached, Error> {
         let (namespace, service) = (release.namespace.as_str(), record.service.name.as_str());
-        let mut objects =
-            self.client.list_istio_everywhere(ROUTE_KIND, &namespaces(record, namespace)).await?;
-        objects.extend(self.client.http_routes_everywhere(&namespaces(record, namespace)).await?);
+        let mut objects = if let Some(routes) = routes {
+            routes
+        } else {
+            let near = namespaces(record, namespace);
+            let mut objects = self.client.list_istio_everywhere(ROUTE_KIND, &near).await?;
+            objects.extend(self.client.gateway_api_routes(&near, true).await?);
+            objects
+        };
+        let grants = self.client.grants(namespace, objects.iter()).await?;
         objects.extend(self.client.list("networking.k8s.io/v1", "Ingress", namespace).await?);
         let is_called =
             |body: &&Value| body.pointer("/metadata/name").and_then(Value::as_str) == Some(service);
@@ -71,7 +77,8 @@ impl Cluster {
         let others = others.into_iter().filter_map(|body| body.pointer("/metadata/name")?.as_str());
         let others = others.map(str::to_owned).collect();
         objects.extend(services);
-        Ok(Reached { objects, others, unmeshed_pods, ambient_pods })
+        let proxies = record.proxies.iter().map(|proxies| proxies.namespace.clone()).collect();
+        Ok(Reached { objects, others, grants, proxies, unmeshed_pods, ambient_pods })
     }
 
     /// The pods of a namespace that are behind this Service; and those that are not and have no sidecar: the pods in no mesh, and the
@@ -111,7 +118,7 @@ impl Cluster {
         &self,
         release: &ReleaseName,
         planned: &Planned,
-        (pods, services): (&ServicePods, Vec<Value>),
+        (pods, services, routes): (&ServicePods, Vec<Value>, Option<Vec<Value>>),
         skipped: &[PreflightCheck],
     ) -> Result<Coverage, Error> {
         let (before, after) = (planned.before.as_ref(), &planned.stored.record);
@@ -119,7 +126,7 @@ impl Cluster {
         let coming: Vec<Reference> =
             planned.desired.owned().into_iter().map(|(_, reference)| reference).collect();
         Box::pin(self.check_default_route(release, after, skipped)).await?;
-        let reached = self.reach(release, after, services).await?;
+        let reached = self.reach(release, after, (services, routes)).await?;
         check_closed_gaps(&reached.closed_gaps(release, planned, &coming), after, pods, skipped)?;
         if skipped.contains(&PreflightCheck::RoutesBypassed) {
             return Ok(Coverage::default());
@@ -151,6 +158,10 @@ struct Reached {
     objects: Vec<Value>,
     /// The names of other Services of the same pods.
     others: Vec<String>,
+    /// The `ReferenceGrant`s, where routes of other namespaces need them.
+    grants: Option<Vec<Value>>,
+    /// The namespaces of the release's proxies.
+    proxies: BTreeSet<String>,
     unmeshed_pods: UnmeshedPods,
     ambient_pods: AmbientPods,
 }
@@ -181,8 +192,15 @@ impl Reached {
     ) -> Vec<Gap> {
         let ours: Vec<Reference> = ours.cloned().collect();
         let (service, namespace) = (record.service.name.as_str(), release.namespace.as_str());
-        let mut found =
-            gaps(Reach { service, others: &self.others, namespace, objects: &self.objects, ours: &ours });
+        let mut found = gaps(Reach {
+            service,
+            others: &self.others,
+            namespace,
+            objects: &self.objects,
+            grants: self.grants.as_deref(),
+            proxies: &self.proxies,
+            ours: &ours,
+        });
         // The plain Service leads to stable alone; another one of the same pods may not.
         found.retain(|gap| !record.service.per_version || gap.other_service.is_some());
         found

@@ -73,6 +73,7 @@ impl Cluster {
                 examination.failed_checks = failed;
                 examination.unrouted = other.unrouted;
                 examination.gaps = other.coverage.gaps;
+                examination.unreached = other.unreached;
                 keep.0.extend(error.map(|error| (Area::Admission, error)));
             }
             examination.without_record = keep.ok(Area::Proxies, admission.without_record).unwrap_or_default();

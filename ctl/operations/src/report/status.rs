@@ -1,13 +1,13 @@
 //! What is observed of a release for its status: record, pods, objects, routes and proxies.
 
 use crate::client::ServicePods;
-use crate::observe::routes::{RouteObjects, has_route, service_ref};
+use crate::observe::routes::{RouteObjects, service_ref};
 use crate::{Cluster, Error, StoredRecord};
 use assignment::contract::{Position, Role, Stickiness};
 use canary_release::delivery::ModuleSource;
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{self, ChangeReason, missing_objects};
-use canary_release::preflight::CheckFailed;
+use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck, RouteFault};
 use canary_release::rbac::Right;
 use canary_release::record::Record;
 use canary_release::resource::object_of;
@@ -61,7 +61,7 @@ impl Cluster {
         let objects = self.object_status(name, record, &observed).await?;
         let default_route = Box::pin(self.default_route(name, record)).await?;
         let failing = Box::pin(self.failing(name, record, (&pods, routes))).await?;
-        let is_routed = canary.map(|canary| has_route(name, record, canary, routes));
+        let (is_routed, route_faults) = Box::pin(self.canary_routes(name, record, routes)).await?;
         let mut coverage = Coverage::default();
         if record.state.versions.len() > 1 || !beside_stable.is_empty() {
             coverage = self.coverage(name, record, &[]).await?;
@@ -78,6 +78,7 @@ impl Cluster {
             missing_right,
             objects,
             is_routed,
+            route_faults,
             coverage,
             beside_stable,
             narrow,
@@ -89,6 +90,22 @@ impl Cluster {
             session_cookie,
             traffic: None,
         })
+    }
+
+    /// Whether a route leads to the canary, if there is one; and the faults of external ones that name it.
+    async fn canary_routes(
+        &self,
+        name: &ReleaseName,
+        record: &Record,
+        routes: &RouteObjects,
+    ) -> Result<(Option<bool>, Vec<RouteFault>), Error> {
+        let Some(canary) = record.state.version_of(Role::Canary) else { return Ok((None, Vec::new())) };
+        match self.missing_version_route(name, (record, canary), routes).await {
+            // Who may not read rules or pods has the rest of the status.
+            Ok(None) | Err(Error::Forbidden { .. }) => Ok((Some(true), Vec::new())),
+            Ok(Some(faults)) => Ok((Some(false), faults)),
+            Err(error) => Err(error),
+        }
     }
 
     /// The proxies of a release; none, and the missing right, where they may not be asked.
@@ -117,7 +134,13 @@ impl Cluster {
             self.check_route_ports(name, (record, version), (routes, ports), &[]).await,
             self.check_subsets(name, record, &[]).await,
         ];
-        let mut failing = Vec::new();
+        let missing =
+            pods.missing_targets(&record.service, version, stable).into_iter().map(|target| CheckFailed {
+                check: PreflightCheck::NoReadyPods,
+                message: target.missing(&record.service.name, version),
+                alternative: Alternative::StartPods { version: version.to_owned() },
+            });
+        let mut failing: Vec<CheckFailed> = missing.collect();
         for checked in checked {
             match checked {
                 Err(Error::Preflight(failed)) => failing.push(failed),

@@ -85,6 +85,46 @@ fn other_port_name(api: &FakeApi) {
     }
 }
 
+/// Of two named ports the canary has one.
+fn one_port_name(api: &FakeApi) {
+    let mut state = api.state();
+    state.store.edit("Service", "shop", |service| {
+        service["spec"]["ports"] = json!([{"name": "http", "port": 80, "targetPort": "web"},
+            {"name": "http-admin", "port": 9090, "targetPort": "admin"}]);
+    });
+    for (pod, ports) in [
+        (
+            "shop-v1",
+            json!([{"name": "web", "containerPort": 8080}, {"name": "admin", "containerPort": 9090}]),
+        ),
+        ("shop-v2", json!([{"name": "web", "containerPort": 8080}])),
+    ] {
+        state
+            .store
+            .edit("Pod", pod, |pod| pod["spec"]["containers"] = json!([{"name": "shop", "ports": ports}]));
+    }
+}
+
+/// A virtual machine behind the Service, which our subsets leave out.
+fn workload(api: &FakeApi) {
+    api.state().create(&json!({"apiVersion": "networking.istio.io/v1", "kind": "WorkloadEntry",
+        "metadata": {"namespace": SHOP, "name": "vm"}, "spec": {"address": "10.0.0.9", "labels": {"app": "shop"}}}));
+}
+
+/// Another Gateway of the same pods and port.
+fn passthrough(api: &FakeApi) {
+    let server = json!({"port": {"number": 443, "name": "tls", "protocol": "TLS"}, "tls": {"mode": "PASSTHROUGH"},
+        "hosts": ["shop.example.com"]});
+    api.state().create(&json!({"apiVersion": "networking.istio.io/v1", "kind": "Gateway",
+        "metadata": {"namespace": "web", "name": "raw"}, "spec": {"selector": {"istio": "gateway"}, "servers": [server]}}));
+}
+
+/// A route of gRPC past the release.
+fn grpc_route(api: &FakeApi) {
+    api.state().create(&json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GRPCRoute",
+        "metadata": {"namespace": SHOP, "name": "calls"}, "spec": {"rules": [{"backendRefs": [{"name": "shop", "port": 80}]}]}}));
+}
+
 /// The gateway's pods search their own namespace first.
 fn hiding_rule(api: &FakeApi) {
     api.state().create(&json!({"apiVersion": "networking.istio.io/v1", "kind": "DestinationRule",
@@ -109,7 +149,17 @@ const PORT: &str = "expected port 80 of Service `shop`, found 8081";
 const ROUTED: &str = "expected port 8081 of Service `shop` in the routes of VirtualService";
 const INGRESS_OF_SHOP: &str = "Ingress shop/site";
 
-const ROWS: [Row; 7] = [
+const ADMIN: &str =
+    "expected a container of version `v2` with port `admin`, to which port 9090 of Service `shop` leads";
+const WORKLOAD: &str = "WorkloadEntry shop/vm";
+const RAW: &str = "Gateway `web/raw` takes them";
+const GRPC: &str = "GRPCRoute shop/calls";
+
+const ROWS: [Row; 11] = [
+    ("one of two ports that the canary does not name", one_port_name, [ADMIN; 5]),
+    ("a workload without a version", workload, [WORKLOAD, WORKLOAD, "TestCanary", "", ""]),
+    ("a Gateway that takes the connections", passthrough, [RAW, RAW, "TestCanary", "", ""]),
+    ("a bypass by gRPC", grpc_route, [GRPC, GRPC, GRPC, "", ""]),
     (
         "a port that the canary does not name",
         other_port_name,

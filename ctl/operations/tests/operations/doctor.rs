@@ -51,6 +51,28 @@ fn routes_of_others_that_ours_would_replace_are_found_before_the_first_apply() {
 }
 
 #[test]
+fn a_claim_as_a_user_key_needs_an_object_that_verifies_tokens() {
+    run(async {
+        let (api, release) =
+            (shop(), release(&json!({"identifyBy": [{"jwt": {"claim": "sub"}}, {"cookie": "JSESSIONID"}]})));
+        let cluster = api.cluster().await;
+        let is_it = |found: Vec<(Severity, Area, String)>| {
+            found.iter().any(|(_, _, text)| {
+                text.contains("expected a RequestAuthentication for the proxies in namespace `ingress`")
+            })
+        };
+        assert!(is_it(found(&cluster, &release).await));
+        let applied = apply(&cluster, &release).await.unwrap();
+        assert!(applied.unreached.iter().any(|finding| finding.id() == "unverified-tokens"), "{applied:?}");
+        let object = json!({"apiVersion": "security.istio.io/v1", "kind": "RequestAuthentication",
+            "metadata": {"name": "id", "namespace": "ingress"},
+            "spec": {"selector": {"matchLabels": {"istio": "gateway"}}, "jwtRules": [{"issuer": "https://id.example.com"}]}});
+        api.state().create(&object);
+        assert!(!is_it(found(&cluster, &release).await));
+    });
+}
+
+#[test]
 fn everything_that_is_wrong_is_found_at_once() {
     run(async {
         let broken = json!({

@@ -1,6 +1,6 @@
 //! What was observed of a release and its cluster.
 
-use super::ControlPlane;
+use super::{ClusterFinding, ControlPlane};
 use crate::preflight::{CheckFailed, Exposure, NarrowSelector, UnroutedCalls, WasmRuntime};
 use crate::rbac::Right;
 use crate::routing::Gap;
@@ -52,6 +52,8 @@ pub struct Examination {
     pub routes: Routes,
     /// Calls that no route of ours covers.
     pub unrouted: Vec<UnroutedCalls>,
+    /// Routes and pods of the canary that users do not reach.
+    pub unreached: Vec<ClusterFinding>,
     /// The objects that bypass our routes to a canary.
     pub gaps: Vec<Gap>,
     /// The running proxies that serve the release.
@@ -68,6 +70,26 @@ pub struct Examination {
     pub remote_clusters: BTreeSet<String>,
 }
 
+/// A port of a Service that leads to a port of pods by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedTarget {
+    /// The port of the Service.
+    pub port: u16,
+    /// The name of the pods' port.
+    pub name: String,
+}
+
+impl NamedTarget {
+    /// The sentence about a version whose pods do not have it.
+    pub fn missing(&self, service: &str, version: &str) -> String {
+        let Self { port, name } = self;
+        format!(
+            "expected a container of version `{version}` with port `{name}`, to which port {port} of Service `{service}` leads, found none: \
+             requests of its users there get 503"
+        )
+    }
+}
+
 /// A Service, and the pods behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceExamination {
@@ -77,6 +99,8 @@ pub struct ServiceExamination {
     pub stable: ReadyPods,
     /// The pods of the canary; `None` if the file names none.
     pub canary: Option<ReadyPods>,
+    /// The named ports that stable has and the canary has not.
+    pub missing_targets: Vec<NamedTarget>,
     /// Pods behind it without the version label.
     pub unlabelled: usize,
     /// The part of its selector that excludes the canary.

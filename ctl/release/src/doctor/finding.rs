@@ -50,11 +50,29 @@ pub enum ClusterFinding {
         /// Their number.
         count: usize,
     },
+    /// A user key is a claim, and nothing verifies tokens at the proxies.
+    #[error(
+        "expected a RequestAuthentication for the proxies in namespace `{namespace}`, found none: `identifyBy` names a claim of a token, and \
+         no request there has that key"
+    )]
+    UnverifiedTokens {
+        /// The namespace of the proxies.
+        namespace: String,
+    },
+    /// The canary lacks a named port of the Service that stable has.
+    #[error("{message}")]
+    MissingTarget { message: String },
     #[error("version `{version}` has no ready pod yet")]
     CanaryNotStarted { version: String },
     /// No pod of the canary can be behind the Service.
     #[error("{0}: no pod of the canary is behind it")]
     NarrowSelector(NarrowSelector),
+    /// External routes name the canary, and do not lead to its pods.
+    #[error("{message}")]
+    UnroutedCanary {
+        /// The routes, with the reasons.
+        message: String,
+    },
     #[error("missing: {}", counted(missing.len(), "right", "rights"))]
     MissingRights {
         /// These rights.
@@ -145,8 +163,11 @@ impl ClusterFinding {
             Self::NoService { .. } => "no-service",
             Self::CheckFails(failed) => failed.check.name(),
             Self::Unlabelled { .. } => "unlabelled-pods",
+            Self::MissingTarget { .. } => "missing-target-port",
+            Self::UnverifiedTokens { .. } => "unverified-tokens",
             Self::CanaryNotStarted { .. } => "canary-not-started",
             Self::NarrowSelector(_) => "narrow-selector",
+            Self::UnroutedCanary { .. } => "no-routes",
             Self::MissingRights { .. } => "missing-rights",
             Self::RootNotSeen => "root-not-seen",
             Self::Refused { .. } => "refused",
@@ -176,6 +197,9 @@ impl ClusterFinding {
             | Self::Silent { .. } => Severity::Error,
             Self::Unlabelled { .. }
             | Self::NarrowSelector(_)
+            | Self::UnroutedCanary { .. }
+            | Self::MissingTarget { .. }
+            | Self::UnverifiedTokens { .. }
             | Self::RootNotSeen
             | Self::OldIstio { .. }
             | Self::UnsupportedProxies { .. }
@@ -198,6 +222,8 @@ impl ClusterFinding {
             Self::NoService { .. }
             | Self::Unlabelled { .. }
             | Self::NarrowSelector(_)
+            | Self::UnroutedCanary { .. }
+            | Self::MissingTarget { .. }
             | Self::CanaryNotStarted { .. }
             | Self::NotInstalled => Area::Service,
             Self::CheckFails(failed) => match failed.check {
@@ -212,6 +238,7 @@ impl ClusterFinding {
                 | PreflightCheck::MovesUsers => Area::Admission,
                 _ => Area::Gateways,
             },
+            Self::UnverifiedTokens { .. } => Area::Gateways,
             Self::MissingRights { .. } | Self::RootNotSeen => Area::Rights,
             Self::Refused { .. } => Area::Admission,
             Self::Silent { .. }

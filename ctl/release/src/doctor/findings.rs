@@ -32,6 +32,7 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
         }
     }
     found.extend(of_callers(release, examination));
+    found.extend(examination.unreached.iter().cloned());
     if let Some(missing) = &examination.missing_rights {
         found.extend(of_rights(missing));
     }
@@ -82,6 +83,10 @@ pub fn service_findings(release: &Release, service: &ServiceExamination) -> Vec<
             message,
             alternative,
         }));
+    }
+    if let Some(canary) = &release.versions.canary {
+        let missing = service.missing_targets.iter().map(|target| target.missing(&name, canary));
+        found.extend(missing.map(|message| ClusterFinding::MissingTarget { message }));
     }
     if service.unlabelled > 0 {
         let (label, count) = (release.versions.label.clone(), service.unlabelled);

@@ -50,9 +50,11 @@ fn healthy() -> Examination {
     };
     let pods = ReadyPods { ready: 1, all: 1 };
     Examination {
+        unreached: Vec::new(),
         is_installed: Some(true),
         brings_wasm: false,
         service: Some(ServiceExamination {
+            missing_targets: Vec::new(),
             ports: Some(vec![release.service.port]),
             stable: pods,
             canary: Some(pods),

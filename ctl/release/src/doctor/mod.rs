@@ -13,6 +13,8 @@ mod finding;
 mod findings;
 
 pub use control_plane::{ControlPlane, Istiod};
-pub use examination::{Area, Examination, KeyState, ProxyExamination, Refusal, ServiceExamination};
+pub use examination::{
+    Area, Examination, KeyState, NamedTarget, ProxyExamination, Refusal, ServiceExamination,
+};
 pub use finding::{ClusterFinding, Severity};
 pub use findings::{findings, service_findings};

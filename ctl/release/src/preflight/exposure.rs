@@ -5,10 +5,10 @@
 //! Istio, [Gateway](https://istio.io/latest/docs/reference/config/networking/gateway/): `selector`, `Server.hosts`,
 //! `Port.protocol`; Gateway API, [Listener](https://gateway-api.sigs.k8s.io/reference/spec/#listener): `hostname`, `protocol`.
 
-use super::host_taken::host_taken;
+use super::host_taken::{connections_taken, host_taken};
 use super::http_server::passes_on;
 use super::{Alternative, CheckFailed, PreflightCheck};
-use crate::routing::narrower;
+use crate::routing::{NamespaceLabels, narrower};
 use crate::spec::{Gateway, Module, Release, Routes};
 use assignment::contract::{MintPolicy, Stickiness};
 use serde_json::Value;
@@ -27,8 +27,10 @@ pub struct Exposure {
     pub routes: Option<Routes>,
     /// The route objects that may be read, ours included.
     pub route_objects: Vec<Value>,
-    /// The `HTTPRoute`s that may be read.
+    /// The `HTTPRoute`s, and routes of the Gateway API for gRPC and TLS, that may be read.
     pub http_routes: Vec<Value>,
+    /// The labels of the namespaces of these, where a listener selects by them.
+    pub namespaces: NamespaceLabels,
     /// The Gateways of others for a host of the release.
     pub other_gateways: Vec<OtherGateway>,
 }
@@ -68,6 +70,7 @@ pub fn exposure_failures(release: &Release, exposure: &Exposure) -> Vec<CheckFai
     }
     failures.extend(release.hosts.iter().filter_map(|host| unserved(release, exposure, host)));
     failures.extend(passed_on(release, exposure));
+    failures.extend(connections_taken(release, exposure));
     failures.extend(plain_http(release, exposure));
     failures.extend(host_taken(release, exposure));
     failures

@@ -177,3 +177,59 @@ fn a_skipped_check_lets_the_next_failure_speak() {
     assert_eq!(refused(&[PreflightCheck::PlaceholderModule]), Err(PreflightCheck::NoProxies));
     assert_eq!(refused(&[PreflightCheck::PlaceholderModule, PreflightCheck::NoProxies]), Ok(()));
 }
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn a_gateway_of_others_at_the_same_pods_that_takes_the_connections_for_the_host_is_refused() {
+    let tls = |mode: &str, hosts: &[&str]| {
+        let mut server = server("TLS", hosts);
+        server["tls"] = json!({"mode": mode});
+        server
+    };
+    let on = |port: u64, mut server: Value| {
+        server["port"]["number"] = json!(port);
+        server
+    };
+    let wide = ["*.acme.io"];
+    let exact = ["shop.acme.io"];
+    let (old, young) = (Some("2020-01-01T00:00:00Z"), Some("2030-01-01T00:00:00Z"));
+    let rows = [
+        ("passthrough, more exact", &wide, tls("PASSTHROUGH", &exact), young, Some("passes them on")),
+        ("its own routes, more exact", &wide, server("HTTPS", &exact), young, Some("routes of its own")),
+        (
+            "for another namespace",
+            &wide,
+            server("HTTPS", &["other/shop.acme.io"]),
+            young,
+            Some("routes of its own"),
+        ),
+        ("passthrough, as exact, older", &exact, tls("PASSTHROUGH", &exact), old, Some("passes them on")),
+        ("passthrough, as exact, younger", &exact, tls("PASSTHROUGH", &exact), young, None),
+        ("passthrough, less exact", &exact, tls("PASSTHROUGH", &["*"]), old, None),
+        ("another host", &wide, tls("PASSTHROUGH", &["blog.acme.io"]), old, None),
+        ("another port", &wide, on(8443, tls("PASSTHROUGH", &exact)), old, None),
+        ("plain HTTP", &wide, on(443, server("HTTP", &exact)), old, None),
+    ];
+    for (what, own, other, created, expected) in rows {
+        for (selector, is_same) in [("gateway", true), ("other", false)] {
+            let release = release(&Value::Null);
+            let pods = [labels(&[("istio", "gateway"), ("app", "gateway")])];
+            let mut exposure = exposed(&release, &[server("HTTPS", own)], &pods);
+            exposure.gateways[0].object.as_mut().unwrap()["metadata"] =
+                json!({"creationTimestamp": "2025-01-01T00:00:00Z"});
+            let object = json!({"metadata": {"creationTimestamp": created}, "spec": {"servers": [other]}});
+            let selector = labels(&[("istio", selector)]);
+            exposure.other_gateways =
+                vec![OtherGateway { name: "web/edge".to_owned(), object, namespace: None, selector }];
+            let found = found(&release, &exposure);
+            match expected.filter(|_| is_same) {
+                None => assert_eq!(found, [], "{what}"),
+                Some(part) => {
+                    let [(check, message)] = found.as_slice() else { panic!("{what}: {found:?}") };
+                    assert_eq!(*check, PreflightCheck::NoHttpServer, "{what}");
+                    assert!(message.contains(part) && message.contains("`web/edge`"), "{what}: {message}");
+                }
+            }
+        }
+    }
+}

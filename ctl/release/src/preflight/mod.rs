@@ -9,6 +9,8 @@
 //! host_taken    routes of others that ours would replace                  Exposure -> CheckFailed
 //! http_server   whether a server of a Gateway reads requests              Gateway  -> text
 //! narrow_selector  whether a Service can have two versions behind it     selector -> NarrowSelector
+//! request_authentication  whether the tokens of requests are verified   objects  -> bool
+//! version_route whether route objects of others lead to a version         objects  -> RouteFault
 //! wasm_runtime  whether a proxy survives its first Wasm filter            metrics  -> WasmRuntime
 //! ```
 
@@ -20,6 +22,8 @@ mod exposure;
 mod host_taken;
 mod http_server;
 mod narrow_selector;
+mod request_authentication;
+mod version_route;
 mod wasm_runtime;
 
 pub use alternative::Alternative;
@@ -34,5 +38,8 @@ pub use exposure::{
     Exposure, GatewayObservation, OtherGateway, PodLabels, check_exposure, exposure_failures,
 };
 pub use narrow_selector::NarrowSelector;
+pub use request_authentication::verifies_tokens;
+pub(crate) use version_route::found_of;
+pub use version_route::{RouteFault, RoutedVersion, names_header, no_route};
 pub(crate) use wasm_runtime::istio_release;
 pub use wasm_runtime::{ProxyRuntime, WasmRuntime, check_wasm_runtime, istio_tag};

@@ -4,11 +4,15 @@
 //! Only what objects define is refused: a route, an Ingress or a load balancer that leads to the Service is there to be
 //! used. No object says whether a pod without a sidecar calls the Service; that it could is reported, not refused.
 
-use super::gateway_api::{HTTP_ROUTE_KIND, WholeService, leads_to_whole_service};
+use super::gateway_api::{
+    GATEWAY_API_GROUP, HTTP_ROUTE_KIND, OTHER_ROUTE_KINDS, WholeService, is_granted, leads_to_whole_service,
+};
+use super::{HostBinding, MESH, ROUTE_KIND};
 use crate::object::Reference;
 use crate::spec::ServiceHost;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Clients that reach a Service, or can reach it, without our routes.
@@ -90,7 +94,7 @@ pub struct Gap {
 pub enum Bypass {
     /// A `VirtualService` leads to the Service without a subset.
     WholeService,
-    /// An `HTTPRoute` leads to the Service.
+    /// A route of the Gateway API leads to the Service.
     HttpRoute,
     /// An Ingress leads to the Service.
     Ingress,
@@ -107,8 +111,12 @@ pub struct Reach<'w> {
     pub others: &'w [String],
     /// Its namespace.
     pub namespace: &'w str,
-    /// The objects that lead there: the Service itself, `VirtualService`s, `HTTPRoute`s, Ingresses.
+    /// The objects that lead there: the Service itself, `VirtualService`s, routes of the Gateway API, Ingresses.
     pub objects: &'w [Value],
+    /// The `ReferenceGrant`s of that namespace; `None` if they may not be read.
+    pub grants: Option<&'w [Value]>,
+    /// The namespaces of the release's proxies.
+    pub proxies: &'w BTreeSet<String>,
     /// Our objects, including those of the next write.
     pub ours: &'w [Reference],
 }
@@ -120,7 +128,8 @@ pub fn gaps(reach: Reach<'_>) -> Vec<Gap> {
         let mut services = std::iter::once(reach.service).chain(reach.others.iter().map(String::as_str));
         let (service, bypass) = services.find_map(|service| {
             let called = WholeService { namespace: reach.namespace, name: service };
-            Some((service, bypass(body, &object, called)?))
+            let bypass = bypass(body, &object, called)?;
+            reach.is_in_effect(body, &object, called).then_some((service, bypass))
         })?;
         let other_service = (service != reach.service).then(|| service.to_owned());
         Some(Gap { object, bypass, other_service })
@@ -128,16 +137,41 @@ pub fn gaps(reach: Reach<'_>) -> Vec<Gap> {
     reach.objects.iter().filter_map(gap).collect()
 }
 
+impl Reach<'_> {
+    /// Whether an object that leads to a Service takes requests there: a route of another namespace needs a grant, and a
+    /// `VirtualService` of gateways must be sent to them.
+    fn is_in_effect(&self, body: &Value, object: &Reference, called: WholeService<'_>) -> bool {
+        if object.api_version.starts_with(GATEWAY_API_GROUP) {
+            let from = (object.kind.as_str(), object.namespace.as_str());
+            let grants = self.grants.filter(|_| object.namespace != called.namespace);
+            return grants.is_none_or(|grants| is_granted(from, called, grants));
+        }
+        let binding = HostBinding::of(body).filter(|_| object.kind == ROUTE_KIND);
+        binding.is_none_or(|binding| {
+            binding.gateways.iter().any(|gateway| {
+                let own = gateway.split('/').next().unwrap_or_default();
+                let mut namespaces = self.proxies.iter().map(String::as_str).chain([own]);
+                gateway == MESH || namespaces.any(|namespace| binding.rank(namespace).is_some())
+            })
+        })
+    }
+}
+
 /// The way of an object to a Service, if it leads there.
 fn bypass(body: &Value, object: &Reference, called: WholeService<'_>) -> Option<Bypass> {
     let is_near = object.namespace == called.namespace;
     match object.kind.as_str() {
         "VirtualService" if leads_to_all(body, called, &object.namespace) => Some(Bypass::WholeService),
-        HTTP_ROUTE_KIND if leads_to_whole_service(body, called) => Some(Bypass::HttpRoute),
+        kind if is_route_kind(kind) && leads_to_whole_service(body, called) => Some(Bypass::HttpRoute),
         "Ingress" if is_near && has_backend(body, called.name) => Some(Bypass::Ingress),
         "Service" if is_near && object.name == called.name && is_balanced(body) => Some(Bypass::LoadBalancer),
         _ => None,
     }
+}
+
+/// Whether a kind is one of the routes of the Gateway API.
+fn is_route_kind(kind: &str) -> bool {
+    kind == HTTP_ROUTE_KIND || OTHER_ROUTE_KINDS.iter().any(|(other, _)| *other == kind)
 }
 
 /// Whether one of its routes, of any protocol, can lead to any pod of the Service. Mirrors do not count: their
@@ -203,7 +237,12 @@ mod tests {
     }
 
     fn found(objects: &[Value], ours: &[Reference]) -> Vec<String> {
-        let reach = Reach { service: "shop", others: &[], namespace: "shop", objects, ours };
+        let proxies = BTreeSet::from(["ingress".to_owned()]);
+        let (service, namespace) = ("shop", "shop");
+        let grants = objects.iter().filter(|object| object["kind"] == "ReferenceGrant").cloned();
+        let grants: Vec<Value> = grants.collect();
+        let grants = Some(&*grants);
+        let reach = Reach { service, others: &[], namespace, objects, grants, proxies: &proxies, ours };
         gaps(reach).iter().map(ToString::to_string).collect()
     }
 
@@ -243,6 +282,75 @@ mod tests {
         assert_eq!(found(&objects, &[]), [""; 0]);
         let ours = object("VirtualService", "shop/shop-canary", &to("http", "shop", None));
         assert_eq!(found(std::slice::from_ref(&ours), &[Reference::of(&ours).unwrap()]), [""; 0]);
+    }
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
+    fn a_route_of_any_kind_bypasses_where_it_takes_requests() {
+        let route = |kind: &str, namespace: &str, backend: &str| {
+            let mut object = object(
+                kind,
+                &format!("{namespace}/a"),
+                &json!({
+                "rules": [{"backendRefs": [{"name": backend, "namespace": "shop", "port": 80}]}]}),
+            );
+            object["apiVersion"] = json!("gateway.networking.k8s.io/v1");
+            object
+        };
+        let grant = |kind: &str, namespace: &str, to: Value| {
+            let group = "gateway.networking.k8s.io";
+            object(
+                "ReferenceGrant",
+                "shop/grant",
+                &json!({
+                "from": [{"group": group, "kind": kind, "namespace": namespace}], "to": [to]}),
+            )
+        };
+        let every = || json!({"group": "", "kind": "Service"});
+        let exported = |gateways: &[&str], to: &[&str]| {
+            let mut spec = to_whole();
+            spec["gateways"] = json!(gateways);
+            spec["exportTo"] = json!(to);
+            vec![object("VirtualService", "web/a", &spec)]
+        };
+        let rows = [
+            ("gRPC", vec![route("GRPCRoute", "shop", "shop")], true),
+            ("TCP", vec![route("TCPRoute", "shop", "shop")], true),
+            ("TLS", vec![route("TLSRoute", "shop", "shop")], true),
+            ("another Service", vec![route("GRPCRoute", "shop", "blog")], false),
+            ("no grant", vec![route("HTTPRoute", "web", "shop")], false),
+            ("a grant", vec![route("HTTPRoute", "web", "shop"), grant("HTTPRoute", "web", every())], true),
+            (
+                "of another kind",
+                vec![route("HTTPRoute", "web", "shop"), grant("TCPRoute", "web", every())],
+                false,
+            ),
+            (
+                "of another namespace",
+                vec![route("HTTPRoute", "web", "shop"), grant("HTTPRoute", "x", every())],
+                false,
+            ),
+            (
+                "to another Service",
+                vec![
+                    route("HTTPRoute", "web", "shop"),
+                    grant("HTTPRoute", "web", json!({"group": "", "kind": "Service", "name": "blog"})),
+                ],
+                false,
+            ),
+            ("not sent to the gateway", exported(&["ingress/gateway"], &["."]), false),
+            ("sent to the gateway", exported(&["ingress/gateway"], &["ingress"]), true),
+            ("sent to a gateway of its namespace", exported(&["web/own"], &["."]), true),
+            ("sent to all", exported(&["ingress/gateway"], &["*"]), true),
+            ("sent to callers of its namespace", exported(&["mesh"], &["."]), true),
+        ];
+        for (what, objects, is_gap) in rows {
+            assert_eq!(found(&objects, &[]).len(), usize::from(is_gap), "{what}: {:?}", found(&objects, &[]));
+        }
+    }
+
+    fn to_whole() -> Value {
+        to("http", "shop.shop.svc.cluster.local", None)
     }
 
     #[test]

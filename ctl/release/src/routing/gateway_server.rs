@@ -6,7 +6,7 @@
 //! is a server for the namespaces of `allowedRoutes`. `extractGatewayServices`.
 
 use super::MESH;
-use super::gateway_api::{GATEWAY_API, listener_hosts};
+use super::gateway_api::{GATEWAY_API, NamespaceLabels, listener_hosts};
 use super::host_binding::{HostBinding, narrower};
 use crate::object::Reference;
 use crate::spec::Selector;
@@ -28,6 +28,7 @@ pub struct GatewayServer {
     hosts: Vec<String>,
     port: Option<u64>,
     is_tls: bool,
+    passes_on: bool,
 }
 
 const ISTIO: &str = "networking.istio.io/v1";
@@ -37,6 +38,19 @@ const PARENT: &str = "HTTPRoute ";
 /// The name of a Gateway of the Gateway API among those of Istio.
 pub(crate) fn parent_name(namespace: &str, name: &str) -> String {
     format!("{PARENT}{namespace}/{name}")
+}
+
+/// Whether what a route is bound to is neither a Gateway nor the mesh, as a set of listeners.
+pub fn is_of_unknown_kind(bound: &str) -> bool {
+    bound.contains(' ') && !bound.starts_with(PARENT)
+}
+
+/// The name of a Gateway as bindings have it, of whichever API.
+pub fn bound_name(gateway: &Reference) -> String {
+    match gateway.api_version.as_str() {
+        GATEWAY_API => parent_name(&gateway.namespace, &gateway.name),
+        _ => format!("{}/{}", gateway.namespace, gateway.name),
+    }
 }
 
 /// The Gateways to which routes for one of these hosts are bound.
@@ -52,7 +66,7 @@ pub fn gateways_for(hosts: &[String], bindings: &[HostBinding]) -> BTreeSet<Refe
         Some(Reference::new(version, "Gateway", namespace, name))
     };
     let named = bindings.iter().filter(shares).flat_map(|binding| &binding.gateways);
-    named.filter(|gateway| *gateway != MESH).filter_map(gateway).collect()
+    named.filter(|gateway| *gateway != MESH && !is_of_unknown_kind(gateway)).filter_map(gateway).collect()
 }
 
 impl GatewayServer {
@@ -77,6 +91,7 @@ impl GatewayServer {
                 hosts: hosts(found),
                 port: number.and_then(Value::as_u64),
                 is_tls: is_tls(protocol),
+                passes_on: passes_on(protocol, found),
             }
         };
         servers.into_iter().map(server).collect()
@@ -93,11 +108,13 @@ impl GatewayServer {
             hosts: vec!["*".to_owned()],
             port: None,
             is_tls: false,
+            passes_on: false,
         }
     }
 
     /// Those of a Gateway of the Gateway API, at these pods.
-    pub fn of_gateway_api(object: &Value, pods: &Selector) -> Vec<Self> {
+    /// `namespaces` are those of routes, if a listener selects them by labels.
+    pub fn of_gateway_api(object: &Value, pods: &Selector, namespaces: &NamespaceLabels) -> Vec<Self> {
         let text = |field: &str| object.pointer(field).and_then(Value::as_str).unwrap_or_default();
         let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
         let listeners = object.pointer("/spec/listeners").and_then(Value::as_array).into_iter().flatten();
@@ -106,11 +123,17 @@ impl GatewayServer {
             listener: found.get("name").and_then(Value::as_str).map(str::to_owned),
             pods: (pods.namespace.to_string(), pods.labels.clone()),
             created: created(Some(object)),
-            hosts: listener_hosts(found, namespace),
+            hosts: listener_hosts(found, namespace, namespaces),
             port: found.get("port").and_then(Value::as_u64),
             is_tls: is_tls(found.get("protocol")),
+            passes_on: passes_on(found.get("protocol"), found),
         };
         listeners.map(server).collect()
+    }
+
+    /// The Gateway, as `namespace/name`.
+    pub(crate) fn name(&self) -> &str {
+        self.gateway.strip_prefix(PARENT).unwrap_or(&self.gateway)
     }
 
     /// The namespace of its pods.
@@ -156,6 +179,20 @@ impl GatewayServer {
         is_beside && self.exactness(host) > other.exactness(host)
     }
 
+    /// Whether connections for a host that the other server has come here: this one names it more exactly, or names it too and is of an
+    /// older Gateway.
+    pub(crate) fn precedes(&self, host: &str, other: &Self) -> bool {
+        let is_beside = self.is_tls && other.is_tls && (&self.pods, self.port) == (&other.pods, other.port);
+        let (exactness, others) = (self.exactness(host), other.exactness(host));
+        let is_older = exactness == others && self.age() < other.age();
+        is_beside && others.is_some() && (exactness > others || is_older)
+    }
+
+    /// Whether it passes connections on: no filter reads their requests.
+    pub(crate) const fn passes_on(&self) -> bool {
+        self.passes_on
+    }
+
     /// The order in which istiod merges Gateways.
     pub(crate) fn age(&self) -> (bool, &Option<String>, &str) {
         (self.created.is_none(), &self.created, &self.gateway)
@@ -173,6 +210,11 @@ impl GatewayServer {
 
 fn created(object: Option<&Value>) -> Option<String> {
     object?.pointer("/metadata/creationTimestamp")?.as_str().map(str::to_owned)
+}
+
+fn passes_on(protocol: Option<&Value>, server: &Value) -> bool {
+    let text = |found: Option<&Value>| found.and_then(Value::as_str).unwrap_or_default().to_ascii_uppercase();
+    text(protocol) == "TLS" || text(server.pointer("/tls/mode")).ends_with("PASSTHROUGH")
 }
 
 fn is_tls(protocol: Option<&Value>) -> bool {

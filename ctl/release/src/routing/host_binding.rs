@@ -17,7 +17,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Istio's name for the sidecars in a list of gateways.
-pub(crate) const MESH: &str = "mesh";
+pub const MESH: &str = "mesh";
 
 /// The hosts for which a route object answers, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]

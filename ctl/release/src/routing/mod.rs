@@ -38,14 +38,15 @@ pub(crate) mod virtual_service_routes;
 
 pub use coverage::{AmbientPods, Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps};
 pub use gateway_api::{
-    GATEWAY_API, GATEWAY_API_GROUP, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, ParentGateway, RulePlace,
-    SiblingContext, SiblingRefusal, VersionRoute, WholeService, http_route_bindings,
-    http_route_leads_by_header, http_route_ports, sibling_routes,
+    GATEWAY_API, GATEWAY_API_GROUP, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, NamespaceLabels, OTHER_ROUTE_KINDS,
+    ParentGateway, REFERENCE_GRANT, RulePlace, SiblingContext, SiblingRefusal, VersionRoute, WholeService,
+    http_route_bindings, http_route_leads_by_header, http_route_ports, sibling_routes,
 };
-pub(crate) use gateway_api::{VersionName, leads_from};
-pub use gateway_server::{GatewayServer, gateways_for};
+pub(crate) use gateway_api::{VersionName, is_granted, leads_from};
+pub use gateway_server::{GatewayServer, bound_name, gateways_for, is_of_unknown_kind};
+pub use host_binding::MESH;
 pub use host_binding::{HostBinding, TakenHost, is_sent_to, taken_hosts};
-pub(crate) use host_binding::{MESH, RouteStart, narrower};
+pub(crate) use host_binding::{RouteStart, gateway_name, narrower};
 pub use leads::{leads_by_header, leads_to_subset, ports_by_header};
 pub use route_object::{covers_mesh, is_lost, is_ours};
 pub(crate) use route_object::{has_injected_route, http, leading, lost_to, texts, was_edited};

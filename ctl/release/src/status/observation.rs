@@ -4,7 +4,7 @@ use super::{ProxyStatus, SessionCookie, TemplateDrift, WindowTraffic};
 use crate::ModuleDigest;
 use crate::object::Reference;
 use crate::plan::{self, MissingObject};
-use crate::preflight::{CheckFailed, DefaultRoute, NarrowSelector};
+use crate::preflight::{CheckFailed, DefaultRoute, NarrowSelector, RouteFault};
 use crate::rbac::Right;
 use crate::record::{Record, RecordTrust};
 use crate::routing::Coverage;
@@ -38,6 +38,8 @@ pub struct Observation {
     pub objects: ObjectStatus,
     /// Whether a route leads to the canary; `None` without a canary.
     pub is_routed: Option<bool>,
+    /// The faults of external routes that name it.
+    pub route_faults: Vec<RouteFault>,
     /// The bypasses of our routes, if there is more than one version.
     pub coverage: Coverage,
     /// The ready pods behind the Service that are not of the stable version, by version: also of versions that the record does not

@@ -6,7 +6,7 @@ use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
 use crate::object::Reference;
 use crate::plan::{self, MissingObject};
-use crate::preflight::{CheckFailed, DefaultRoute};
+use crate::preflight::{CheckFailed, DefaultRoute, RouteFault, found_of};
 use crate::rbac::Right;
 use crate::record::{Operation, RecordFault};
 use crate::routing::{Gap, route_kinds};
@@ -89,10 +89,12 @@ pub enum Problem<'o> {
         /// The field managers.
         by: &'o [String],
     },
-    #[error("no {} leads to the canary by the filter's header", route_kinds(*routes))]
+    #[error("no {} leads to the canary by the filter's header{}", route_kinds(*routes), found_of(faults))]
     NoRoutes {
         /// The writer of the routes.
         routes: Routes,
+        /// The routes that name it, with the reasons.
+        faults: &'o [RouteFault],
     },
     /// Requests can bypass our routes.
     #[error("{gap}: {}", reached_pods(reached))]

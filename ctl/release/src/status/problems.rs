@@ -109,7 +109,8 @@ fn routes(observation: &Observation) -> Option<Problem<'_>> {
         || objects.not_repairable.is_some()
         || objects.missing_others.iter().any(|missing| missing.stage.is_route());
     let is_missing = !is_explained && observation.is_routed == Some(false);
-    is_missing.then_some(Problem::NoRoutes { routes: observation.record.routes })
+    is_missing
+        .then_some(Problem::NoRoutes { routes: observation.record.routes, faults: &observation.route_faults })
 }
 
 fn not_written(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {

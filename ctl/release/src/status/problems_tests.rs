@@ -45,6 +45,7 @@ pub(crate) fn healthy() -> Observation {
         missing_right: None,
         objects: ObjectStatus::default(),
         is_routed: Some(true),
+        route_faults: Vec::new(),
         coverage: Coverage::default(),
         beside_stable: BTreeMap::from([("v2".to_owned(), 1)]),
         template_drift: Vec::new(),

@@ -100,6 +100,7 @@ impl ReleaseEditor<'_> {
         let options = RollbackOptions { now, drain: None, skipped: &[] };
         let checked = cluster.check_rollback(name, stored, options).await?;
         let mut lines = rollback::impact(cluster, name, &checked).await;
+        lines.extend(checked.deadline().map(|_| rollback::END_SESSIONS.to_owned()));
         if dry_run {
             return Ok(lines);
         }
@@ -132,4 +133,37 @@ pub(super) fn sentences(report: &impl Report) -> impl Iterator<Item = String> {
     // Writing to a string cannot fail.
     let _ = report.text(&mut text);
     text.lines().map(str::to_owned).collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fake_api_server::fixture::{apply, promote, release, run, set_weight, shop};
+    use serde_json::Value;
+
+    #[test]
+    fn after_a_promotion_a_rollback_says_what_it_does_to_sessions_and_names_now() {
+        run(async {
+            let (api, release) = (shop(), release(&Value::Null));
+            let cluster = api.cluster().await;
+            apply(&cluster, &release).await.unwrap();
+            set_weight(&cluster, &release, "30").await.unwrap();
+            promote(&cluster, &release).await.unwrap();
+            let said = async |change: ChangeKind| {
+                let stored = cluster.get_record(&release.name).await.unwrap();
+                let expected_generation = stored.record.state.generation;
+                let request =
+                    ChangeRequest { change, weight: None, reason: None, expected_generation, dry_run: true };
+                let editor = ReleaseEditor { cluster: &cluster, name: &release.name, stored, dry_run: true };
+                editor.change(&request).await.unwrap().lines.join("\n")
+            };
+            let drains = said(ChangeKind::Rollback).await;
+            assert!(
+                drains.contains("its sessions finish there until") && drains.contains("--now"),
+                "{drains}"
+            );
+            let ends = said(ChangeKind::RollbackNow).await;
+            assert!(ends.contains("its sessions lose their state") && !ends.contains("--now"), "{ends}");
+        });
+    }
 }

@@ -164,7 +164,7 @@ fn is_named(said: &str, right: &Right) -> bool {
 /// Without these a verb sees less of the mesh, and says so: rights in the application's and the gateway's namespaces are enough.
 fn is_good_to_have(right: &Right) -> bool {
     right.namespace == "istio-system"
-        || ["sidecars", "serviceentries"].contains(&right.resource.as_str())
+        || ["sidecars", "serviceentries", "workloadentries"].contains(&right.resource.as_str())
         || (right.resource == "services" && right.verb == "list")
 }
 

@@ -298,15 +298,17 @@ impl Cluster {
         if planned.promotes() {
             self.check_promoted_inside(&release.name, record, &[], skipped).await?;
         }
-        self.check_exposure(release, record.routes, skipped).await?;
+        let routes = self.check_exposure(release, record.routes, skipped).await?;
         check_edits(&planned.plan, &planned.snapshot.observed.objects, self.options.take_ownership)?;
         check_claims(&planned.plan, self.options.force_conflicts)?;
         self.check_runtimes(&planned.plan, record, skipped).await?;
         let services = self.services(release.name.namespace.as_str(), &record.service.name).await?;
         let unrouted = self.check_unrouted(release, planned, (&pods, &services), skipped).await?;
-        let coverage = self.check_coverage(&release.name, planned, (&pods, services), skipped).await?;
+        let observed = (&pods, services, routes);
+        let coverage = self.check_coverage(&release.name, planned, observed, skipped).await?;
         let mut unreached = service_findings(release, &pods.examination(release));
         unreached.retain(|finding| finding.severity() == Severity::Warning);
+        unreached.extend(Box::pin(self.unreached(release, planned)).await?);
         Ok(OtherCalls { coverage, unrouted, unreached })
     }
 }

@@ -31,10 +31,12 @@ pub fn hidden_subsets(called: CalledService<'_>, ours: &HostRule, rules: &[HostR
         if ours.subset_names().all(|name| found.subset(name).is_some()) {
             return None;
         }
-        let by = found.from.first().cloned().unwrap_or_else(|| rule.reference.clone());
+        let mut from = found.from.iter().cloned();
+        let by = from.next().unwrap_or_else(|| rule.reference.clone());
+        let others = from.collect();
         let names_service = all.iter().any(|other| other.reference == by && other.host == host);
         let Client { namespace, labels } = client;
-        Some(UnroutedCalls::HiddenSubsets { namespace, labels, rule: by, names_service })
+        Some(UnroutedCalls::HiddenSubsets { namespace, labels, rule: by, others, names_service })
     };
     others.filter(|rule| rule.matches(host)).filter_map(hidden).collect()
 }

@@ -31,8 +31,10 @@ pub struct Callers {
     pub routes: Routes,
     /// The Services of the release's namespace.
     pub services: Vec<Value>,
-    /// The `ServiceEntry`s of that namespace: some are Services of its pods.
+    /// The `ServiceEntry`s that may be read: some are Services of its pods, or have the host of the Service.
     pub service_entries: Vec<Value>,
+    /// The `WorkloadEntry`s of that namespace: a Service selects them as pods.
+    pub workload_entries: Vec<Value>,
     /// The pods behind the Service of the release: of other versions than stable, if there are such.
     pub pods: PodsBehind,
     /// The rules for the Service, of all namespaces that may be read, ours as it would be.
@@ -52,9 +54,10 @@ pub struct Callers {
 pub enum UnroutedCalls {
     /// Callers go by a rule without our subsets: calls that our routes lead to a subset get 503.
     #[error(
-        "expected callers in `{namespace}`{} to know the subsets of the Service, found that they go by {rule} alone: their calls \
+        "expected callers in `{namespace}`{} to know the subsets of the Service, found that they go by {rule}{} alone: their calls \
          would get 503",
-        with_labels(labels)
+        with_labels(labels),
+        others.iter().map(|other| format!(" and {other}")).collect::<Vec<_>>().concat()
     )]
     HiddenSubsets {
         /// The namespace of the callers.
@@ -62,12 +65,36 @@ pub enum UnroutedCalls {
         /// Which of its pods; none: all.
         labels: PodLabels,
         rule: Reference,
+        /// The other rules that are merged with it.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        others: Vec<Reference>,
         /// Whether the rule names the Service, and no wildcard.
         names_service: bool,
     },
     /// Another Service, or a `ServiceEntry`, selects the same pods, and leads to the same port.
     #[error("{service} selects the same pods: calls of it get any version")]
     OtherService { service: Reference },
+    /// A Service of type `ExternalName` is another name of the Service.
+    #[error(
+        "{service} is another name of the Service: our routes do not have it, and calls of it may get any version"
+    )]
+    Alias { service: Reference },
+    /// A workload or an endpoint behind the Service has no version: our subsets leave it out.
+    #[error(
+        "expected label `{label}` at every workload behind the Service, found {workload} without it: no route of ours leads there, and its \
+         users lose their sessions"
+    )]
+    WithoutVersion {
+        /// The `WorkloadEntry`, or the `ServiceEntry` with such an endpoint.
+        workload: Reference,
+        label: String,
+    },
+    /// A `ServiceEntry` of another namespace has the host of the Service: the subsets of ours have no pods there.
+    #[error(
+        "expected the host of the Service in no other object, found it in {entry}: calls of proxies that go by it reach its endpoints, or \
+         get 503"
+    )]
+    HostOfOthers { entry: Reference },
     /// The Service has ports on the nodes, or addresses outside the cluster.
     #[error("{service} is open on each node, or by an external address: what comes there gets any version")]
     OnNodes {
@@ -131,6 +158,11 @@ impl UnroutedCalls {
         let decides_inside = !release.sidecars.is_empty();
         let check = match self {
             Self::HiddenSubsets { .. } => return self.hides_subsets(routes),
+            // Where routes are external, their owner decides on which subset callers depend.
+            Self::WithoutVersion { .. } if routes != Routes::External => PreflightCheck::UnroutedCalls,
+            Self::HostOfOthers { entry } if is_caller(release, Some(&entry.namespace)) => {
+                PreflightCheck::UnroutedCalls
+            }
             Self::Headless { .. } if decides_inside => PreflightCheck::UnroutedCalls,
             // A decision is due for calls of the port of the release alone.
             Self::NotHttp { port, .. } if decides_inside && *port == release.service.port => {

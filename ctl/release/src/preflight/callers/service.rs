@@ -4,12 +4,14 @@
 //! Istio, [Protocol selection](https://istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection/): `appProtocol`
 //! counts before the name; `ConvertProtocol` in istiod's `pkg/config/kube/conversion.go`. A name that is no protocol is detected.
 //! [ServiceEntry](https://istio.io/latest/docs/reference/config/networking/service-entry/): its `workloadSelector` selects pods of its namespace.
+//! [WorkloadEntry](https://istio.io/latest/docs/reference/config/networking/workload-entry/): Services select it by its labels.
 //! [Waypoints](https://istio.io/latest/docs/ambient/usage/waypoint/): `istio.io/use-waypoint`, `istio.io/ingress-use-waypoint`.
 
 use super::{Callers, UnroutedCalls};
 use crate::object::Reference;
 use crate::preflight::PodLabels;
-use crate::spec::Release;
+use crate::routing::narrower;
+use crate::spec::{Release, ServiceHost};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,19 +41,81 @@ pub(super) fn of(release: &Release, callers: &Callers) -> Vec<UnroutedCalls> {
         found.extend(is_headless.then(|| UnroutedCalls::Headless { service: reference.clone() }));
         found.extend(not_http(service, &reference));
         found.extend(waypoint(service, &reference, callers));
+        found.extend(without_version(release, callers, service));
         found.extend(is_on_nodes(service).then_some(UnroutedCalls::OnNodes { service: reference }));
     }
+    found.extend(hosts_of_others(release, callers));
     let label = release.versions.label.as_str();
-    let all: Vec<Value> = callers.services.iter().chain(&callers.service_entries).cloned().collect();
+    let is_near = |entry: &&Value| namespace_of(entry) == Some(release.name.namespace.as_str());
+    let near = callers.service_entries.iter().filter(is_near);
+    let all: Vec<Value> = callers.services.iter().chain(near).cloned().collect();
     for service in same_pods(&all, name, (label, Some(release.service.port)), &callers.pods) {
         let Ok(reference) = Reference::of(service) else { continue };
-        if is_on_nodes(service) {
+        if external_name(service).is_some() {
+            found.push(UnroutedCalls::Alias { service: reference });
+        } else if is_on_nodes(service) {
             found.push(UnroutedCalls::OnNodes { service: reference });
         } else {
             found.push(UnroutedCalls::OtherService { service: reference });
         }
     }
     found
+}
+
+/// The workloads and endpoints behind the Service that have no version.
+fn without_version(release: &Release, callers: &Callers, service: &Value) -> Vec<UnroutedCalls> {
+    let (label, namespace) = (&release.versions.label, release.name.namespace.as_str());
+    let near = |entry: &&Value| namespace_of(entry) == Some(namespace) && has_host(entry, release);
+    let entries: Vec<&Value> = callers.service_entries.iter().filter(near).collect();
+    let selectors: Vec<_> =
+        std::iter::once(service).chain(entries.iter().copied()).filter_map(selector).collect();
+    let is_behind = |labels: &PodLabels| {
+        selectors.iter().any(|selector| {
+            let has =
+                |(name, value): (&String, &Value)| labels.get(name).map(String::as_str) == value.as_str();
+            !selector.is_empty() && selector.iter().all(has)
+        })
+    };
+    let workloads = callers.workload_entries.iter().filter(|workload| {
+        // Those of the metadata count before those of the specification.
+        let mut labels = labels(workload.pointer("/spec/labels"));
+        labels.extend(self::labels(workload.pointer("/metadata/labels")));
+        is_behind(&labels) && !labels.contains_key(label)
+    });
+    let lacks = |endpoint: &Value| !labels(endpoint.get("labels")).contains_key(label);
+    let endpoints = entries.iter().copied().filter(|entry| {
+        entry.pointer("/spec/endpoints").and_then(Value::as_array).is_some_and(|all| all.iter().any(lacks))
+    });
+    let found = workloads.chain(endpoints).filter_map(|object| Reference::of(object).ok());
+    found.map(|workload| UnroutedCalls::WithoutVersion { workload, label: label.clone() }).collect()
+}
+
+/// The `ServiceEntry`s of other namespaces that have the host of the Service, and whose proxies are sent it.
+fn hosts_of_others(release: &Release, callers: &Callers) -> Vec<UnroutedCalls> {
+    let is_other = |entry: &&Value| {
+        namespace_of(entry) != Some(release.name.namespace.as_str()) && has_host(entry, release)
+    };
+    let others = callers.service_entries.iter().filter(is_other);
+    others
+        .filter_map(|entry| Some(UnroutedCalls::HostOfOthers { entry: Reference::of(entry).ok()? }))
+        .collect()
+}
+
+/// Whether a `ServiceEntry` has the host of the release's Service.
+fn has_host(entry: &Value, release: &Release) -> bool {
+    let host = release.service_host().fqdn();
+    let hosts = entry.pointer("/spec/hosts").and_then(Value::as_array).into_iter().flatten();
+    let mut hosts = hosts.filter_map(Value::as_str);
+    hosts.any(|found| narrower(&found.to_ascii_lowercase(), &host).as_ref() == Some(&host))
+}
+
+fn namespace_of(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/namespace").and_then(Value::as_str)
+}
+
+fn labels(of: Option<&Value>) -> PodLabels {
+    let pairs = of.and_then(Value::as_object).into_iter().flatten();
+    pairs.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 /// The other Services, and `ServiceEntry`s, that select pods of a Service whatever their version, and lead to the same port of theirs; without a port to any
@@ -64,9 +128,13 @@ pub fn same_pods<'s>(
     (label, port): (&str, Option<u16>),
     pods: &PodsBehind,
 ) -> Vec<&'s Value> {
-    let targets = services.iter().find(|service| is_named(service, name));
-    let targets = targets.map(|own| targets_of(own, port, pods)).unwrap_or_default();
+    let own = services.iter().find(|service| is_named(service, name));
+    let targets = own.map(|own| targets_of(own, port, pods)).unwrap_or_default();
+    let host = own.and_then(namespace_of).map(|namespace| ServiceHost::new(name, namespace).fqdn());
     let is_same = |service: &&Value| {
+        if let Some(alias) = external_name(service) {
+            return Some(alias) == host;
+        }
         let Some(selector) = selector(service) else { return false };
         let fits = |pod: &PodLabels| {
             selector.iter().all(|(name, value)| pod.get(name).map(String::as_str) == value.as_str())
@@ -78,6 +146,13 @@ pub fn same_pods<'s>(
             && (has_no_ports(service) || !targets_of(service, None, pods).is_disjoint(&targets))
     };
     services.iter().filter(is_same).collect()
+}
+
+/// The host of which a Service is another name.
+fn external_name(service: &Value) -> Option<String> {
+    let name = service.pointer("/spec/externalName").and_then(Value::as_str)?;
+    let is_alias = service.pointer("/spec/type").and_then(Value::as_str) == Some("ExternalName");
+    is_alias.then(|| name.trim_end_matches('.').to_ascii_lowercase())
 }
 
 fn is_named(object: &Value, name: &str) -> bool {

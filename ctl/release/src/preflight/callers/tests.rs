@@ -150,6 +150,16 @@ fn rules_that_hide_our_subsets_are_refused_where_they_name_the_service_and_named
 }
 
 #[test]
+fn rules_that_are_merged_are_all_named() {
+    let mut callers = callers();
+    for name in ["web/client", "web/more"] {
+        callers.rules.push(HostRule::of(&rule(name, &json!({"host": HOST}))).unwrap());
+    }
+    let [(text, _)] = found(&release(&json!([])), &callers).try_into().unwrap();
+    assert!(text.contains("by DestinationRule web/client and DestinationRule web/more alone"), "{text}");
+}
+
+#[test]
 fn a_service_to_which_no_route_applies_is_refused_where_sidecars_decide_and_else_named() {
     let port = |changes: Value| {
         let mut port = json!({"port": 80, "targetPort": 8080});
@@ -213,9 +223,23 @@ fn a_port_beside_the_one_of_the_release_that_is_not_http_is_named_and_refused_by
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn other_services_of_the_same_pods_are_named_unless_they_select_a_version_or_lead_elsewhere() {
     let metrics = json!([{"name": "metrics", "port": 9090, "targetPort": 9090}]);
     let rows: Vec<Row<'_>> = vec![
+        (
+            "another name",
+            service(
+                "shop-old",
+                &json!({"type": "ExternalName", "externalName": "shop.shop.svc.cluster.local."}),
+            ),
+            Some(("Service shop/shop-old is another name of the Service", None)),
+        ),
+        (
+            "a name outside",
+            service("shop-old", &json!({"type": "ExternalName", "externalName": "shop.example.com"})),
+            None,
+        ),
         (
             "the same pods",
             service("shop-internal", &json!({})),
@@ -296,8 +320,74 @@ fn a_service_entry_of_the_same_pods_is_named() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn workloads_and_entries_of_the_host_that_our_subsets_leave_out_are_refused_or_named() {
+    let workload =
+        |labels: Value| object("WorkloadEntry", "shop/vm", &json!({"address": "10.0.0.9", "labels": labels}));
+    let entry = |name: &str, host: &str, more: Value| {
+        let mut spec =
+            json!({"hosts": [host], "ports": [{"number": 80, "protocol": "HTTP"}], "resolution": "STATIC"});
+        for (field, value) in more.as_object().into_iter().flatten() {
+            spec[field] = value.clone();
+        }
+        object("ServiceEntry", name, &spec)
+    };
+    let endpoints = |labels: Value| json!({"endpoints": [{"address": "10.0.0.9", "labels": labels}]});
+    let refused = |part| Some((part, Some("unrouted-calls")));
+    let vm = "found WorkloadEntry shop/vm without it";
+    let of_metadata = {
+        let mut object = workload(json!({"app": "shop"}));
+        object["metadata"]["labels"] = json!({"version": "v1"});
+        object
+    };
+    let rows: Vec<Row<'_>> = vec![
+        ("without a version", workload(json!({"app": "shop"})), refused(vm)),
+        ("of a version", workload(json!({"app": "shop", "version": "v1"})), None),
+        ("of a version by its metadata", of_metadata, None),
+        ("of another Service", workload(json!({"app": "blog"})), None),
+        ("without labels", workload(json!({})), None),
+        (
+            "an endpoint of the host",
+            entry("shop/more", HOST, endpoints(json!({}))),
+            refused("ServiceEntry shop/more"),
+        ),
+        ("an endpoint of a version", entry("shop/more", HOST, endpoints(json!({"version": "v1"}))), None),
+        ("an endpoint of another host", entry("shop/more", "pay.example.org", endpoints(json!({}))), None),
+        (
+            "the host in the callers' namespace",
+            entry("web/shop", HOST, endpoints(json!({}))),
+            refused("found it in ServiceEntry web/shop"),
+        ),
+        (
+            "the host in another namespace",
+            entry("blog/shop", HOST, json!({})),
+            Some(("ServiceEntry blog/shop", None)),
+        ),
+        (
+            "a wildcard of the host",
+            entry("blog/all", "*.shop.svc.cluster.local", json!({})),
+            Some(("blog/all", None)),
+        ),
+        ("another host of a namespace", entry("blog/pay", "pay.example.org", json!({})), None),
+    ];
+    let inside = release(&json!([{"namespace": "web", "selector": {"app": "web"}}]));
+    compare(rows, &inside, |callers, body| {
+        let is_workload = body["kind"] == "WorkloadEntry";
+        if is_workload { &mut callers.workload_entries } else { &mut callers.service_entries }.push(body);
+    });
+    let mut external = callers();
+    external.routes = Routes::External;
+    external.workload_entries.push(workload(json!({"app": "shop"})));
+    let [(_, check)] = found(&release(&json!([])), &external).try_into().unwrap();
+    assert_eq!(check, None, "the owner of external routes decides which subsets they name");
+}
+
+#[test]
 fn a_sidecar_that_leaves_the_service_out_is_refused_for_callers_whose_sidecars_decide_and_else_named() {
     let sidecar = |name: &str, hosts: Value| object("Sidecar", name, &json!({"egress": [{"hosts": hosts}]}));
+    let by_port = |name: &str, port: Value| {
+        object("Sidecar", name, &json!({"egress": [{"port": port, "hosts": ["*/*"]}]}))
+    };
     let named = |part| Some((part, None));
     let refused = |part| Some((part, Some("unrouted-calls")));
     let rows: Vec<Row<'_>> = vec![
@@ -324,6 +414,18 @@ fn a_sidecar_that_leaves_the_service_out_is_refused_for_callers_whose_sidecars_d
         ("its host", sidecar("web/default", json!(["shop/shop.shop.svc.cluster.local"])), None),
         ("by a suffix", sidecar("web/default", json!(["*/*.svc.cluster.local"])), None),
         ("without egress", object("Sidecar", "web/default", &json!({"ingress": []})), None),
+        ("for another port", by_port("web/default", json!({"number": 9080})), refused("`web`")),
+        ("for its port", by_port("web/default", json!({"number": 80})), None),
+        (
+            "for another port, and for all",
+            object(
+                "Sidecar",
+                "web/default",
+                &json!({"egress": [
+                {"port": {"number": 9080}, "hosts": ["*/*"]}, {"hosts": ["shop/*"]}]}),
+            ),
+            None,
+        ),
     ];
     let inside = release(&json!([{"namespace": "web", "selector": {"app": "web"}}]));
     compare(rows, &inside, |callers, body| callers.sidecars.push(body));

@@ -5,11 +5,16 @@
 
 use super::http_route::{list, name_of};
 use super::leads::HTTP_ROUTE_KIND;
+use crate::label_selector::matches;
 use crate::object::Reference;
 use crate::routing::gateway_server::parent_name;
 use crate::routing::host_binding::{HostBinding, MESH, RouteStart};
 use crate::spec::resolve;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The labels of namespaces, by their names.
+pub type NamespaceLabels = BTreeMap<String, Map<String, Value>>;
 
 /// Those of a route: one for the Gateways, and one for each Service that it is for.
 pub fn http_route_bindings(route: &Value) -> Vec<HostBinding> {
@@ -33,7 +38,8 @@ pub fn http_route_bindings(route: &Value) -> Vec<HostBinding> {
                 let port = parent.get("port").map_or_else(String::new, |port| format!("@{port}"));
                 gateways.push(parent_name(namespace, name) + &section + &port);
             }
-            _ => {}
+            // Which Gateway has the set is not known here.
+            other => gateways.push(format!("{other} {namespace}/{name}")),
         }
     }
     let hosts = list(route.pointer("/spec/hostnames")).iter().filter_map(Value::as_str);
@@ -41,12 +47,18 @@ pub fn http_route_bindings(route: &Value) -> Vec<HostBinding> {
     if hosts.is_empty() {
         hosts.push("*".to_owned());
     }
-    found.push(binding(hosts, gateways));
+    if found.is_empty() || !gateways.is_empty() {
+        found.push(binding(hosts, gateways));
+    }
     found
 }
 
-/// The hosts of a listener, each for the routes of a namespace. Which namespaces a selector selects is not known here: all.
-pub(in crate::routing) fn listener_hosts(listener: &Value, namespace: &str) -> Vec<String> {
+/// The hosts of a listener, each for the routes of a namespace. Without known namespaces a selector selects all.
+pub(in crate::routing) fn listener_hosts(
+    listener: &Value,
+    namespace: &str,
+    known: &NamespaceLabels,
+) -> Vec<String> {
     let kinds = list(listener.pointer("/allowedRoutes/kinds"));
     if !kinds.is_empty() && !kinds.iter().any(|kind| kind.get("kind") == Some(&HTTP_ROUTE_KIND.into())) {
         return Vec::new();
@@ -55,6 +67,11 @@ pub(in crate::routing) fn listener_hosts(listener: &Value, namespace: &str) -> V
     match listener.pointer("/allowedRoutes/namespaces/from").and_then(Value::as_str) {
         None | Some("Same") => vec![format!("{namespace}/{host}")],
         Some("None") => Vec::new(),
+        Some("Selector") if !known.is_empty() => {
+            let selector = listener.pointer("/allowedRoutes/namespaces/selector").unwrap_or(&Value::Null);
+            let selected = known.iter().filter(|(_, labels)| matches(selector, labels));
+            selected.map(|(namespace, _)| format!("{namespace}/{host}")).collect()
+        }
         Some(_) => vec![host.to_owned()],
     }
 }
@@ -75,7 +92,7 @@ fn starts(rule: &Value) -> Vec<RouteStart> {
     }
 }
 
-/// Whether an object is one.
+/// Whether an object is one of the Gateway API.
 pub(in crate::routing) fn is_http_route(object: &Reference) -> bool {
-    object.kind == HTTP_ROUTE_KIND
+    [HTTP_ROUTE_KIND, "GRPCRoute"].contains(&object.kind.as_str())
 }

@@ -7,12 +7,20 @@
 //! Gateway API, [HTTPRoute](https://gateway-api.sigs.k8s.io/reference/spec/#httproute): names of headers are compared without
 //! case, their `type` is `Exact` by default; the `kind` of a backend is `Service` and its `weight` 1 by default.
 
+use super::http_route::{list, name_of};
 use assignment::contract::HeaderNames;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The kind of these routes.
 pub const HTTP_ROUTE_KIND: &str = "HTTPRoute";
+/// The other kinds of routes of the Gateway API, with the versions of the API that Istio reads.
+pub const OTHER_ROUTE_KINDS: [(&str, &str); 3] =
+    [("GRPCRoute", GATEWAY_API), ("TLSRoute", ALPHA_API), ("TCPRoute", ALPHA_API)];
+/// The version of the API that has the kinds for connections.
+const ALPHA_API: &str = "gateway.networking.k8s.io/v1alpha2";
+/// The kind of an object by which routes of other namespaces may lead to Services, and its version.
+pub const REFERENCE_GRANT: (&str, &str) = ("ReferenceGrant", "gateway.networking.k8s.io/v1beta1");
 /// Its API group.
 pub const GATEWAY_API_GROUP: &str = "gateway.networking.k8s.io";
 /// Its API version.
@@ -53,7 +61,27 @@ pub fn http_route_ports(route: &Value, value: &str) -> BTreeSet<(String, String,
     rules(route).filter(|rule| matches_header(rule, value)).flat_map(backends).filter_map(place).collect()
 }
 
-/// Whether a rule of an `HTTPRoute` leads to pods of every version.
+/// Whether a `ReferenceGrant` lets a route of this kind and namespace lead to a Service of another one.
+pub(crate) fn is_granted(
+    (kind, namespace): (&str, &str),
+    service: WholeService<'_>,
+    grants: &[Value],
+) -> bool {
+    let is = |one: &Value, field: &str, value: &str| {
+        one.get(field).and_then(Value::as_str).unwrap_or_default() == value
+    };
+    grants.iter().filter(|grant| name_of(grant).0 == service.namespace).any(|grant| {
+        let from = list(grant.pointer("/spec/from")).iter().any(|from| {
+            is(from, "group", GATEWAY_API_GROUP) && is(from, "kind", kind) && is(from, "namespace", namespace)
+        });
+        from && list(grant.pointer("/spec/to")).iter().any(|to| {
+            let every = to.get("name").is_none();
+            is(to, "group", "") && is(to, "kind", "Service") && (every || is(to, "name", service.name))
+        })
+    })
+}
+
+/// Whether a rule of a route of the Gateway API leads to pods of every version.
 pub(in crate::routing) fn leads_to_whole_service(route: &Value, whole: WholeService<'_>) -> bool {
     rules(route).flat_map(backends).any(|one| is(one, route, whole))
 }

@@ -24,12 +24,13 @@ mod refusal;
 mod siblings;
 mod version_objects;
 
-pub use binding::http_route_bindings;
+pub use binding::{NamespaceLabels, http_route_bindings};
 pub(super) use binding::{is_http_route, listener_hosts};
+pub(crate) use leads::is_granted;
 pub(super) use leads::leads_to_whole_service;
 pub use leads::{
-    GATEWAY_API, GATEWAY_API_GROUP, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService,
-    http_route_leads_by_header, http_route_ports,
+    GATEWAY_API, GATEWAY_API_GROUP, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, OTHER_ROUTE_KINDS, REFERENCE_GRANT,
+    WholeService, http_route_leads_by_header, http_route_ports,
 };
 pub use listener::ParentGateway;
 pub use refusal::{RulePlace, SiblingRefusal};

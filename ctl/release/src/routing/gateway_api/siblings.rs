@@ -183,19 +183,8 @@ fn refusals_of(owner: &OwnerRoute<'_>, index: usize, context: &SiblingContext<'_
 
 /// Whether a route of a namespace may lead to the Service of a version.
 fn is_granted(namespace: &str, version: &VersionRoute<'_>, context: &SiblingContext<'_>) -> bool {
-    let is = |one: &Value, field: &str, value: &str| {
-        one.get(field).and_then(Value::as_str).unwrap_or_default() == value
-    };
-    let (group, _) = GATEWAY_API.split_once('/').unwrap_or_default();
-    context.grants.iter().filter(|grant| name_of(grant).0 == context.service.namespace).any(|grant| {
-        let from = list(grant.pointer("/spec/from")).iter().any(|from| {
-            is(from, "group", group) && is(from, "kind", HTTP_ROUTE_KIND) && is(from, "namespace", namespace)
-        });
-        from && list(grant.pointer("/spec/to")).iter().any(|to| {
-            let every = to.get("name").is_none();
-            is(to, "group", "") && is(to, "kind", "Service") && (every || is(to, "name", version.service))
-        })
-    })
+    let service = WholeService { namespace: context.service.namespace, name: version.service };
+    super::leads::is_granted((HTTP_ROUTE_KIND, namespace), service, context.grants)
 }
 
 /// Our objects: those of equal parents and hostnames together, within the limits.

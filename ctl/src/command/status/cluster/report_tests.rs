@@ -30,6 +30,7 @@ fn healthy() -> Observation {
         missing_right: None,
         objects: ObjectStatus::default(),
         is_routed: Some(true),
+        route_faults: Vec::new(),
         coverage: Coverage::default(),
         beside_stable: BTreeMap::from([("v2".to_owned(), 1)]),
         narrow: None,
