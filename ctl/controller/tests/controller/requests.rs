@@ -100,7 +100,7 @@ fn faulty(fixture: &mut Fixture, fault: &str) {
     }
 }
 
-/// What takes effect at once is done. What a driver would have to do is refused with the reason, and neither the record nor the answer changes
+/// An action that takes effect at once is done. One that a driver would have to do is refused with the reason, and neither the record nor the answer changes
 /// afterwards.
 #[test]
 fn of_an_object_that_is_not_carried_out_a_request_is_done_at_once_or_refused_with_the_reason_once() {
