@@ -23,7 +23,9 @@ fn set_ready(state: &mut State, version: &str, is_ready: &str) {
 }
 
 fn deny_metrics(state: &mut State) {
-    for (verb, resource) in [("get", "pods/proxy"), ("get", "pods/portforward"), ("create", "pods/portforward")] {
+    for (verb, resource) in
+        [("get", "pods/proxy"), ("get", "pods/portforward"), ("create", "pods/portforward")]
+    {
         state.access.deny(verb, resource);
     }
 }
