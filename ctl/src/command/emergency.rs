@@ -54,8 +54,11 @@ impl<'a> Emergency<'a> {
     /// Runs it as [`limited`]. Where the API server does not respond, or denies a request, the error names the command that stops the canary without this tool.
     pub(super) async fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         limited(self.access, work).await.map_err(|error| {
-            let Some(release) = stopped(&error) else { return error };
-            let release = release.or_else(|| self.release.cloned());
+            let is_denied = matches!(&error, Error::Cluster(denied) if is_stopped(denied));
+            if !is_denied && !matches!(error, Error::Silent { .. }) {
+                return error;
+            }
+            let release = in_train(&error).or_else(|| self.release.cloned());
             Error::Emergency { break_glass: self.break_glass(release.as_ref()), source: Box::new(error) }
         })
     }
@@ -85,25 +88,24 @@ impl<'a> Emergency<'a> {
     }
 }
 
-/// Whether the API server has stopped an emergency, and of which release in a train.
-fn stopped(error: &Error) -> Option<Option<ReleaseName>> {
-    let of_one = |error: &Operation| {
-        matches!(
-            error,
-            Operation::Unreachable { .. }
-                | Operation::Unanswered { .. }
-                | Operation::Unable { .. }
-                | Operation::Forbidden { .. }
-                | Operation::Refused { .. }
-                | Operation::RecordAhead { .. }
-        )
-    };
+/// Whether the API server has stopped an emergency.
+fn is_stopped(error: &Operation) -> bool {
     match error {
-        Error::Silent { .. } => Some(None),
-        Error::Cluster(Operation::InTrain { release, source }) if of_one(source) => {
-            Some(release.parse().ok())
-        }
-        Error::Cluster(error) if of_one(error) => Some(None),
+        Operation::InTrain { source, .. } => is_stopped(source),
+        Operation::Unreachable { .. }
+        | Operation::Unanswered { .. }
+        | Operation::Unable { .. }
+        | Operation::Forbidden { .. }
+        | Operation::Refused { .. }
+        | Operation::RecordAhead { .. } => true,
+        _ => false,
+    }
+}
+
+/// The release of a train at which an emergency stopped.
+fn in_train(error: &Error) -> Option<ReleaseName> {
+    match error {
+        Error::Cluster(Operation::InTrain { release, .. }) => release.parse().ok(),
         _ => None,
     }
 }
@@ -166,11 +168,12 @@ mod tests {
                 (InTrain { release: text(), source: Box::new(ahead()) }, Some(train.clone())),
             ] {
                 let message = error.to_string();
-                assert_eq!(stopped(&Error::Cluster(error)), Some(release), "{message}");
+                assert!(is_stopped(&error), "{message}");
+                assert_eq!(in_train(&Error::Cluster(error)), release, "{message}");
             }
         }
         for other in [NotApplied, LostLease { lease: text() }] {
-            assert_eq!(stopped(&Error::Cluster(other)), None);
+            assert!(!is_stopped(&other), "{other}");
         }
     }
 }

@@ -12,8 +12,8 @@ fn concluded(phase: Phase, problem: Option<(&str, i64)>) -> (Vec<String>, String
         status.observe([(id.to_owned(), String::new())], now);
     }
     conclude(&mut status, problem.is_none(), 1, now);
-    let states = status.conditions.iter().take(3).map(|condition| condition.status.clone()).collect();
-    (states, status.conditions[0].reason.clone())
+    let found = status.conditions.iter().take(3).map(|condition| condition.status.clone()).collect();
+    (found, status.conditions[0].reason.clone())
 }
 
 #[test]
