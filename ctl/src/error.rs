@@ -125,8 +125,8 @@ impl Error {
     pub fn id(&self) -> &'static str {
         match self {
             Self::Local(error) => error.into(),
-            Self::Cluster(error) => cluster_id(error),
-            Self::Denied { denied, .. } => cluster_id(denied),
+            Self::Cluster(error) => error.id(),
+            Self::Denied { denied, .. } => denied.id(),
             Self::Preflight(refusal) => refusal.check.name(),
             Self::Emergency { source, .. } => source.id(),
             _ => self.into(),
@@ -180,16 +180,6 @@ impl Error {
             Self::Interrupted => ExitCode::from(outcome::INTERRUPTED),
             _ => ExitCode::from(outcome::COULD_NOT),
         }
-    }
-}
-
-fn cluster_id(error: &canary_operations::Error) -> &'static str {
-    use canary_operations::Error::{InTrain, Plan, Preflight};
-    match error {
-        Preflight(refusal) => refusal.check.name(),
-        Plan(error) => error.into(),
-        InTrain { source, .. } => cluster_id(source),
-        _ => error.into(),
     }
 }
 

@@ -21,6 +21,16 @@ pub enum ContractError {
         /// The path of the field, for instance `releases.shop/web.wieght`.
         place: String,
     },
+    /// Another release has the same host and path.
+    #[error("releases.{release}: `{host}` belongs to `{other}` already")]
+    HostTaken {
+        /// The release that comes later.
+        release: String,
+        /// Host and path.
+        host: String,
+        /// The release that has it.
+        other: String,
+    },
     /// A field with an invalid value.
     #[error("{place}: {reason}")]
     Invalid {
@@ -50,7 +60,7 @@ impl ContractError {
         match self {
             Self::Format { .. } => Some("use a canary-ctl and a filter of the same major version"),
             Self::UnknownField { .. } => Some("check the spelling, or update canary-ctl"),
-            Self::Json(_) | Self::NotText | Self::Invalid { .. } => None,
+            Self::Json(_) | Self::NotText | Self::HostTaken { .. } | Self::Invalid { .. } => None,
         }
     }
 }

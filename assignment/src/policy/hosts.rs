@@ -46,10 +46,9 @@ impl HostIndex {
             for path in &config.paths {
                 let held = self.paths.get_mut(index).and_then(|paths| paths.insert(path, others.len()));
                 if let Some(other) = held {
-                    let other =
-                        others.get(other).map_or("this release itself", |release| release.name.as_str());
-                    let reason = format!("`{host}{path}` belongs to `{other}` already");
-                    return Err(ContractError::invalid(format!("releases.{name}"), reason));
+                    let other = others.get(other).map_or(name, |release| release.name.as_str()).to_owned();
+                    let host = format!("{host}{path}");
+                    return Err(ContractError::HostTaken { release: name.to_owned(), host, other });
                 }
             }
         }

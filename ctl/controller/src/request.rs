@@ -41,6 +41,11 @@ impl Action {
             Self::Weight => "weight",
         }
     }
+
+    /// Whether it takes effect without a driver, and so also where the object cannot be carried out.
+    pub(crate) const fn is_immediate(self) -> bool {
+        matches!(self, Self::Pause | Self::Rollback | Self::Weight)
+    }
 }
 
 /// A request: the value of `status.request`.

@@ -13,7 +13,7 @@ use canary_release::evidence::KindNumbers;
 use canary_release::record::{Record, RoleChangeKind};
 use canary_release::rollout::{Rollout, RolloutPhase};
 use canary_release::spec::Versions;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,6 +43,13 @@ pub enum Phase {
     Stopped,
     /// The object cannot be carried out.
     Failed,
+}
+
+impl Phase {
+    /// Whether nothing goes on: the release is ready, or has a problem.
+    pub(crate) const fn is_settled(self) -> bool {
+        matches!(self, Self::Stable | Self::Canary | Self::Promoted)
+    }
 }
 
 /// A condition.
@@ -87,6 +94,11 @@ impl Condition {
     }
 }
 
+/// A problem that lasts for so long stalls a release: the default of a Deployment's `progressDeadlineSeconds`.
+const PROBLEM_DEADLINE: SignedDuration = SignedDuration::from_mins(10);
+/// Problems that neither time nor another object ends.
+const FINAL_PROBLEMS: [&str; 1] = ["weight-expired"];
+
 /// A problem of a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
@@ -94,6 +106,25 @@ pub struct Problem {
     pub id: String,
     /// A sentence.
     pub message: String,
+    /// Since when it is seen in this phase; nothing where another version has written the status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+}
+
+impl Problem {
+    fn lasts(&self, now: Timestamp) -> bool {
+        let is_over = self.since.is_some_and(|since| now.duration_since(since) >= PROBLEM_DEADLINE);
+        is_over || FINAL_PROBLEMS.contains(&self.id.as_str())
+    }
+}
+
+/// The id of a problem as the reason of a condition is written.
+pub(crate) fn reason_of(id: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
+    };
+    id.split('-').map(capital).collect()
 }
 
 /// The rollout of a release.
@@ -231,13 +262,30 @@ impl Status {
         }
     }
 
+    /// Takes the problems of a moment: ids and sentences. One that was seen before keeps its time.
+    pub(crate) fn observe(&mut self, found: impl IntoIterator<Item = (String, String)>, now: Timestamp) {
+        let before = std::mem::take(&mut self.problems);
+        let since = |id: &str| before.iter().find(|problem| problem.id == id).and_then(|known| known.since);
+        let found = found.into_iter();
+        let seen = found.map(|(id, message)| Problem { since: since(&id).or(Some(now)), id, message });
+        self.problems = seen.collect();
+    }
+
+    /// A problem that a person has to end.
+    pub(crate) fn lasting_problem(&self, now: Timestamp) -> Option<&Problem> {
+        self.problems.iter().find(|problem| problem.lasts(now))
+    }
+
     /// Takes the record, and the last report of its rollout.
     pub(crate) fn record(&mut self, record: &Record, named: &Versions, report: Option<&RolloutReport>) {
         let state = &record.state;
         self.stable = state.version_of(Role::Stable).map(str::to_owned);
         self.canary = state.version_of(Role::Canary).map(str::to_owned);
         self.weight = self.canary.is_some().then(|| percent(state.weight));
-        self.phase = phase(record, named, report);
+        let before = std::mem::replace(&mut self.phase, phase(record, named, report));
+        if self.phase != before {
+            self.problems.iter_mut().for_each(|problem| problem.since = None);
+        }
         self.rollout = record.rollout.as_deref().map(|rollout| rollout_status(rollout, report));
         self.waiting_for = report.map(|report| report.decision.reason.clone());
     }

@@ -6,7 +6,7 @@ use crate::stores::key_store::KeyStore;
 use crate::stores::lease_manager::{LeaseManager, LeaseTiming, LeaseWaitObserver};
 use crate::stores::record_key_store::RecordKeyStore;
 use crate::stores::record_store::RecordStore;
-use crate::stores::releases::FoundRelease;
+use crate::stores::releases::{FoundRelease, ListedRelease};
 use crate::{Error, StoredRecord};
 use canary_release::record::{Author, ServiceRef};
 use canary_release::spec::ReleaseName;
@@ -185,5 +185,14 @@ impl Cluster {
     /// If records may not be listed in a given namespace, or in none.
     pub async fn releases(&self, namespaces: &[String]) -> Result<Vec<FoundRelease>, Error> {
         self.records.list(namespaces).await
+    }
+
+    /// The same with the trust in each record.
+    ///
+    /// # Errors
+    ///
+    /// As those of `releases`.
+    pub async fn verified_releases(&self, namespaces: &[String]) -> Result<Vec<ListedRelease>, Error> {
+        self.records.list_verified(namespaces).await
     }
 }

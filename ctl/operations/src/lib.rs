@@ -64,6 +64,6 @@ pub use rollout::{
     RolloutReport, SendError,
 };
 pub use stores::lease_manager::{LeaseTiming, LeaseWaitObserver};
-pub use stores::releases::FoundRelease;
+pub use stores::releases::{FoundRelease, ListedRelease};
 pub use stores::stored_record::StoredRecord;
 pub use uninstall::{UninstallOptions, Uninstalled};

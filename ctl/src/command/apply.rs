@@ -82,6 +82,7 @@ async fn dry_run(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let plan = cluster.plan_allowing(release, arguments.allow_rolled_back).await?;
+    let plan = plan.skipping(&arguments.checks.skipped);
     if by == DryRun::Server {
         cluster.server_dry_run(&plan).await?;
     }

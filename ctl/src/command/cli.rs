@@ -34,6 +34,7 @@ use super::version::Version;
 use super::weight::Weigh;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 /// The name under which `kubectl` finds the tool as a plugin, and what its users type.
@@ -56,6 +57,15 @@ pub struct Cli {
     pub(super) verb: Verb,
 }
 
+/// The width of help where no terminal says another one.
+const DEFAULT_WIDTH: usize = 80;
+
+/// Whether `COLUMNS` is 0, as some CI runners set it where there is no terminal.
+fn has_no_columns() -> bool {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
+    columns == Some(0) && !std::io::stdout().is_terminal()
+}
+
 /// Reads a command line. As a plugin of `kubectl` the usage text names `kubectl canary`: the name of the program decides, as
 /// in a link to it.
 ///
@@ -69,6 +79,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
     command = command.help_template(groups::template(&Cli::command()));
     if program.is_some_and(|name| name == PLUGIN.0) {
         command = command.bin_name(PLUGIN.1);
+    }
+    if has_no_columns() {
+        command = command.term_width(DEFAULT_WIDTH);
     }
     let arguments = conventions::rearranged(&command, arguments);
     let matches = command.try_get_matches_from_mut(arguments.clone());

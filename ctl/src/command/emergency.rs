@@ -53,25 +53,23 @@ impl<'a> Emergency<'a> {
 
     /// Runs it as [`limited`]. Where the API server does not respond, or denies a request, the error names the command that stops the canary without this tool.
     pub(super) async fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        limited(self.access, work).await.map_err(|error| match error {
-            Error::Silent { .. }
-            | Error::Cluster(
-                Operation::Unreachable { .. }
-                | Operation::Unanswered { .. }
-                | Operation::Unable { .. }
-                | Operation::Forbidden { .. },
-            ) => Error::Emergency { source: Box::new(error), break_glass: self.break_glass() },
-            other => other,
+        limited(self.access, work).await.map_err(|error| {
+            let is_denied = matches!(&error, Error::Cluster(denied) if is_stopped(denied));
+            if !is_denied && !matches!(error, Error::Silent { .. }) {
+                return error;
+            }
+            let release = in_train(&error).or_else(|| self.release.cloned());
+            Error::Emergency { break_glass: self.break_glass(release.as_ref()), source: Box::new(error) }
         })
     }
 
     /// `kubectl patch` of the DestinationRule: every subset gets the pods of stable.
-    fn break_glass(&self) -> String {
+    fn break_glass(&self, release: Option<&ReleaseName>) -> String {
         let mut command = ShellCommand::new("kubectl");
         if let Some(context) = &self.access.connection.context {
             command = command.words("--context").quoted(context, "CONTEXT");
         }
-        let (namespace, rule) = match self.release {
+        let (namespace, rule) = match release {
             Some(release) => (release.namespace.to_string(), format!("{}-canary", release.name)),
             None => (String::new(), String::new()),
         };
@@ -87,6 +85,28 @@ impl<'a> Emergency<'a> {
             .words("--type merge -p")
             .quoted(&patch.to_string(), "PATCH")
             .to_string()
+    }
+}
+
+/// Whether the API server has stopped an emergency.
+fn is_stopped(error: &Operation) -> bool {
+    match error {
+        Operation::InTrain { source, .. } => is_stopped(source),
+        Operation::Unreachable { .. }
+        | Operation::Unanswered { .. }
+        | Operation::Unable { .. }
+        | Operation::Forbidden { .. }
+        | Operation::Refused { .. }
+        | Operation::RecordAhead { .. } => true,
+        _ => false,
+    }
+}
+
+/// The release of a train at which an emergency stopped.
+fn in_train(error: &Error) -> Option<ReleaseName> {
+    match error {
+        Error::Cluster(Operation::InTrain { release, .. }) => release.parse().ok(),
+        _ => None,
     }
 }
 
@@ -118,4 +138,42 @@ pub(super) async fn limited_read<T>(
         Error::Silent { limit, .. } => Error::Silent { limit, is_read: true },
         other => other,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use canary_operations::Error::{Forbidden, InTrain, LostLease, NotApplied, RecordAhead, Refused, Unable};
+
+    #[test]
+    fn whatever_the_api_server_denies_in_an_emergency_is_answered_with_a_command() {
+        let text = || "shop/shop".to_owned();
+        let denials = [
+            || Forbidden {
+                verb: "patch",
+                resource: String::new(),
+                group: String::new(),
+                namespace: String::new(),
+            },
+            || Refused { verb: "patch", object: String::new(), code: 403, message: String::new() },
+            || Unable { verb: "patch", object: String::new(), code: 500, message: String::new() },
+        ];
+        let train: ReleaseName = text().parse().unwrap();
+        for denial in denials {
+            let ahead = || RecordAhead { release: text(), last: text(), source: Box::new(denial()) };
+            for (error, release) in [
+                (denial(), None),
+                (ahead(), None),
+                (InTrain { release: text(), source: Box::new(denial()) }, Some(train.clone())),
+                (InTrain { release: text(), source: Box::new(ahead()) }, Some(train.clone())),
+            ] {
+                let message = error.to_string();
+                assert!(is_stopped(&error), "{message}");
+                assert_eq!(in_train(&Error::Cluster(error)), release, "{message}");
+            }
+        }
+        for other in [NotApplied, LostLease { lease: text() }] {
+            assert!(!is_stopped(&other), "{other}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::arguments::Connection;
 use crate::hint::ShellCommand;
 use crate::report::{Format, Printer, Report, Table};
 use crate::{Error, Outcome};
-use canary_operations::{Cluster, WriteOptions};
+use canary_operations::{Cluster, ListedRelease, WriteOptions};
 use canary_release::record::Record;
 use canary_release::spec::{Label, ReleaseName};
 use canary_release::status::{Condition, ReleaseSummary};
@@ -82,9 +82,10 @@ pub(super) async fn run(arguments: &List, printer: &mut Printer) -> Result<Outco
     } else {
         arguments.namespaces.iter().map(ToString::to_string).collect()
     };
-    let rows = cluster.releases(&namespaces).await?.into_iter().map(|(name, record)| {
+    let rows = cluster.verified_releases(&namespaces).await?.into_iter().map(|found| {
+        let ListedRelease { name, record, trust } = found;
         let (summary, error) = match record {
-            Ok(record) => (Some(ReleaseSummary::of(&record, now)), None),
+            Ok(record) => (Some(ReleaseSummary::of(&record, now).with_trust(&trust)), None),
             Err(error) => (None, Some(error.to_string())),
         };
         Row { release: name.to_string(), summary, error }

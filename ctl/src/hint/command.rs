@@ -33,14 +33,16 @@ impl ShellCommand {
         self.word(if is_name(name) { name } else { placeholder })
     }
 
-    /// A path or a user, quoted for a shell; the placeholder, where a terminal would not show it as it is, or a flag would be read.
+    /// A path or a user, quoted as POSIX shells and PowerShell read it; the placeholder, where they differ, where a terminal would not show it as
+    /// it is, or where a flag would be read.
     #[must_use]
     pub(crate) fn quoted(self, text: &str, placeholder: &'static str) -> Self {
         let is_as_shown = matches!(line(text), Cow::Borrowed(_));
-        let is_shown = is_as_shown && !text.contains('`') && !text.starts_with('-');
-        match shlex::try_quote(text) {
-            Ok(quoted) if is_shown => self.word(&quoted),
-            _ => self.word(placeholder),
+        let is_shown = is_as_shown && !text.contains(['`', '\'']) && !text.starts_with('-');
+        match text {
+            _ if !is_shown => self.word(placeholder),
+            plain if !plain.is_empty() && plain.bytes().all(is_plain) => self.word(plain),
+            other => self.word(&format!("'{other}'")),
         }
     }
 
@@ -60,6 +62,11 @@ impl Display for ShellCommand {
 /// A name within a hint's text. A backtick in it would end the quotation, and what follows would look like a command of ours.
 pub(super) fn shown(name: &str) -> Cow<'_, str> {
     if name.contains('`') { Cow::Owned(name.replace('`', "'")) } else { Cow::Borrowed(name) }
+}
+
+/// Whether no shell gives the byte a meaning. PowerShell makes a list of `a,b`, and expands `@a` and `~`.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_./:=+%".contains(&byte)
 }
 
 fn is_name(text: &str) -> bool {

@@ -212,7 +212,16 @@ fn a_usual_name_stays_as_it_is_and_a_path_is_quoted_where_a_shell_needs_it() {
     let quoted = |path: &str| ShellCommand::new("chmod 600").quoted(path, "FILE").to_string();
     assert_eq!(quoted("/keys/signing-keys.json"), "`chmod 600 /keys/signing-keys.json`");
     assert_eq!(quoted("/my keys/a.json"), "`chmod 600 '/my keys/a.json'`");
-    for hidden in ["-R", "a\u{202e}b", "a\nb", "a`b"] {
+    for (text, word) in
+        [("$SID", "'$SID'"), ("a,b", "'a,b'"), ("@a", "'@a'"), ("{\"a\":1}", "'{\"a\":1}'"), ("", "''")]
+    {
+        assert_eq!(
+            quoted(text),
+            format!("`chmod 600 {word}`"),
+            "POSIX shells and PowerShell read it as it is"
+        );
+    }
+    for hidden in ["-R", "a\u{202e}b", "a\nb", "a`b", "it's $SID"] {
         assert_eq!(quoted(hidden), "`chmod 600 FILE`", "{hidden:?}");
     }
 }

@@ -48,6 +48,11 @@ impl Hint for config::Error {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Contract(error) => error.hint().map(str::to_owned),
+            Self::HostTaken { release, other, .. } => Some(format!(
+                "take the host out of the file of `{}` or of `{}`, or give them other `paths`",
+                shown(release),
+                shown(other)
+            )),
             Self::Disagree(disagreement) => Some(shared_field(disagreement)),
             Self::Keys(error) => error.hint(),
             Self::Random(_) => None,
@@ -92,6 +97,7 @@ impl Hint for manifest::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assignment::contract::ContractError;
 
     #[test]
     fn missing_keys_have_a_hint_wherever_they_are_missed() {
@@ -107,6 +113,20 @@ mod tests {
         for error in everywhere {
             assert_eq!(error.hint().as_deref(), Some(expected), "{error:?}");
         }
+    }
+
+    #[test]
+    fn a_host_of_another_release_is_told_in_the_words_of_the_file() {
+        let (release, host, other) =
+            ("shop/blog".to_owned(), "shop.example.com/".to_owned(), "shop/shop".to_owned());
+        let error = config::Error::from(ContractError::HostTaken { release, host, other });
+        assert_eq!(
+            error.to_string(),
+            "expected a host and a path that one release has, found `shop.example.com/` in `shop/blog` and in `shop/shop`"
+        );
+        let expected =
+            "take the host out of the file of `shop/blog` or of `shop/shop`, or give them other `paths`";
+        assert_eq!(error.hint().as_deref(), Some(expected));
     }
 
     #[test]

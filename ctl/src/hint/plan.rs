@@ -70,7 +70,7 @@ impl Hint for record::Error {
                 format!("`canary-ctl rollback` takes the promotion of `{}` back", shown(version))
             }
             Self::NoCanary { draining, .. } if !draining.is_empty() => {
-                "`canary-ctl promote --finish --skip-check moves-users` ends these sessions now: their users get stable"
+                "`canary-ctl rollback --now` ends these sessions: their users are on stable with their next request"
                     .to_owned()
             }
             Self::NoCanary { .. } => "name one in `versions.canary`, and `canary-ctl apply`".to_owned(),

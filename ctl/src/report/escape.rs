@@ -26,6 +26,37 @@ pub fn text(text: &str) -> Cow<'_, str> {
     escape(text, |character| character == '\n' || is_visible(character), as_rust)
 }
 
+/// The longest word of a message, in characters: a command that stops a canary has less.
+const MAX_WORD: usize = 4_000;
+/// What is shown of a longer one.
+const SHOWN: usize = 100;
+/// The longest line of a message.
+const MAX_LINE: usize = 20_000;
+
+/// A message, whose words and lines are cut where they are longer than what people read: a name of 100 kB in a file is none.
+pub fn message(text: &str) -> Cow<'_, str> {
+    let escaped = self::text(text);
+    let is_long = |line: &str| line.len() > MAX_LINE || line.split(' ').any(|word| word.len() > MAX_WORD);
+    if !escaped.split('\n').any(is_long) {
+        return escaped;
+    }
+    let short = |line: &str| {
+        let words: Vec<_> = line.split(' ').map(|word| cut(word, MAX_WORD, SHOWN)).collect();
+        cut(&words.join(" "), MAX_LINE, MAX_LINE).into_owned()
+    };
+    Cow::Owned(escaped.split('\n').map(short).collect::<Vec<_>>().join("\n"))
+}
+
+/// The beginning of a text that is too long, and its length.
+fn cut(text: &str, limit: usize, shown: usize) -> Cow<'_, str> {
+    let length = text.chars().count();
+    if length <= limit {
+        return Cow::Borrowed(text);
+    }
+    let begin: String = text.chars().take(shown).collect();
+    Cow::Owned(format!("{begin}… ({length} characters)"))
+}
+
 /// Text for one line: a newline is escaped too, so that no value looks like another line of ours.
 pub fn line(text: &str) -> Cow<'_, str> {
     escape(text, is_visible, as_rust)

@@ -35,7 +35,7 @@ impl<'p> PlanReport<'p> {
 /// A note with the commands that it is about.
 fn said(note: &PlanNote) -> String {
     match note {
-        PlanNote::Routes(_) | PlanNote::HttpRoutesNotListed => note.to_string(),
+        PlanNote::Routes(_) | PlanNote::HttpRoutesNotListed | PlanNote::Role(_) => note.to_string(),
         PlanNote::RulesNotListed { .. } => format!("{note} (`canary-ctl generate rbac` prints the right)"),
         PlanNote::CheckFails(failed) => format!("`apply` refuses by `{}`: {failed}", failed.check),
     }
@@ -138,6 +138,26 @@ mod tests {
         assert_eq!(text(PlanReport::written(&plan, false)), brief);
         let full = format!("{brief}    data.weight: 1 -> 2\n");
         assert_eq!([text(PlanReport::written(&plan, true)), text(PlanReport::new(&plan))], [&*full, &*full]);
+    }
+
+    #[test]
+    fn a_check_that_is_skipped_is_no_note_of_a_plan_and_all_others_are() {
+        let failed = |check: PreflightCheck| {
+            let alternative = Alternative::RestartProxies { proxies: Vec::new() };
+            PlanNote::CheckFails(check.refuse(&[], "expected V8", alternative).unwrap_err())
+        };
+        for skipped in PreflightCheck::ALL {
+            let notes = PreflightCheck::ALL.map(failed).to_vec();
+            let plan = Plan { notes, ..Plan::default() }.skipping(&[skipped]);
+            let report = PlanReport::new(&plan);
+            let is_said = |check: &PreflightCheck| {
+                report.notes.iter().any(|note| note.contains(&format!("refuses by `{check}`")))
+            };
+            let left: Vec<_> = PreflightCheck::ALL.into_iter().filter(is_said).collect();
+            let expected: Vec<_> =
+                PreflightCheck::ALL.into_iter().filter(|check| *check != skipped).collect();
+            assert_eq!(left, expected, "{skipped}");
+        }
     }
 
     #[test]

@@ -158,7 +158,7 @@ impl Printer {
     pub fn error(&mut self, error: &crate::Error) {
         match error {
             _ if self.format == Format::Json => {
-                let message = without_numbers(&with_causes(error)).into_owned();
+                let message = escape::message(&without_numbers(&with_causes(error))).into_owned();
                 let body = serde_json::json!({"id": error.id(), "message": message, "hint": error.hint()});
                 let line = serde_json::json!({"error": body}).to_string();
                 let _unheard = writeln!(self.err, "{}", escape::json(&line));
@@ -176,7 +176,11 @@ impl Printer {
         let path = path.display().to_string();
         let mut label = self.painted("error:", RED) + " ";
         for Fault { place, message, hint } in faults {
-            let text = format!("{label}{}:{place}: {}", escape::line(&path), escape::line(message));
+            let text = format!(
+                "{label}{}:{place}: {}",
+                escape::line(&path),
+                escape::message(&escape::line(message))
+            );
             let _unheard = writeln!(self.err, "{text}");
             label.clear();
             if let Some(hint) = hint {
@@ -215,7 +219,7 @@ impl Printer {
 
     /// Prints a text behind a label of ours. Its further lines are indented, so that none looks like an error or a hint.
     fn line(&mut self, label: &str, text: &str) {
-        let text = escape::text(&without_numbers(text)).replace("\n\n", "\n").replace('\n', "\n    ");
+        let text = escape::message(&without_numbers(text)).replace("\n\n", "\n").replace('\n', "\n    ");
         // A closed stderr is ignored: the message cannot be delivered.
         let _unheard = writeln!(self.err, "{label}{text}");
     }

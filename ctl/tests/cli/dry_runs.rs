@@ -128,3 +128,51 @@ fn a_dry_run_is_refused_as_its_write_is() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+/// What is printed for a file with these settings, in a directory with access to the cluster.
+async fn typed(api: &FakeApi, settings: &Value, line: &str) -> CliOutput {
+    let cli = CliFixture::new();
+    std::fs::create_dir(cli.path(".kube")).unwrap();
+    cli.write(".kube/config", &api.kubeconfig().await);
+    cli.write("canary.yaml", &document(settings));
+    cli.run(line)
+}
+
+#[test]
+fn a_dry_run_notes_no_check_that_is_skipped() {
+    run(async {
+        let api = cluster(State::NoGateway).await;
+        let note = "refuses by `no-gateway`";
+        for (line, is_noted) in
+            [("apply --dry-run", true), ("apply --dry-run --skip-check no-gateway", false)]
+        {
+            let ran = typed(&api, &settings(State::NoGateway), line).await;
+            assert_eq!(ran.stdout.contains(note), is_noted, "{line}: {ran:#?}");
+        }
+    });
+}
+
+#[test]
+fn an_edit_of_the_versions_is_said_in_users_before_it_is_written() {
+    run(async {
+        let api = cluster(State::AtTwenty).await;
+        let drains =
+            |version: &str| format!("`{version}` gets no new users; its sessions finish there until 20");
+        for (versions, expected) in [
+            (json!({"stable": "v1", "canary": "v2"}), vec![]),
+            (json!({"stable": "v1"}), vec![drains("v2")]),
+            (json!({"stable": "v2"}), vec![drains("v1"), "`v2` becomes stable".to_owned()]),
+            (json!({"stable": "v1", "canary": "v3"}), vec!["`v2` ".to_owned()]),
+        ] {
+            let mut edited = settings(State::AtTwenty);
+            edited["versions"] = versions.clone();
+            for line in ["diff", "apply --dry-run"] {
+                let ran = typed(&api, &edited, line).await;
+                let said: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with('`')).collect();
+                let is_said = said.len() == expected.len()
+                    && said.iter().zip(&expected).all(|(said, expected)| said.starts_with(expected));
+                assert!(is_said, "{versions}: {line}: {ran:#?}");
+            }
+        }
+    });
+}

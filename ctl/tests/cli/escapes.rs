@@ -18,6 +18,31 @@ fn example() -> String {
     std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap()
 }
 
+/// What people gave is shown again, and no page of it.
+#[test]
+fn a_message_shows_the_beginning_of_what_is_too_long() {
+    let long = "a".repeat(100_000);
+    let words = "a ".repeat(50_000);
+    let host = |host: &str| example().replace("[shop.example.com]", &format!("[{}]", quoted(host)));
+    for (file, line) in [
+        (host(&long), "lint".to_owned()),
+        (host(&words), "lint".to_owned()),
+        (example().replace("spec:", &format!("spec:\n  {long}: 1")), "lint".to_owned()),
+        (example(), format!("weight {long}")),
+        (example(), format!("status {long}")),
+        (example(), format!("lint --{long}")),
+        (example(), format!("{long} shop")),
+        (example(), format!("lint -f {long}")),
+        (example(), format!("explain --host {long} -o json")),
+    ] {
+        let cli = CliFixture::new();
+        cli.write("canary.yaml", &file);
+        let ran = cli.run(&line);
+        let shown: String = line.chars().take(40).collect();
+        assert!(ran.code != 0 && ran.stderr.len() < 30_000, "{shown}: {} {}", ran.code, ran.stderr.len());
+    }
+}
+
 /// The same release for a local Envoy with its admin interface at this address.
 fn local(admin: SocketAddr) -> String {
     let text = example();

@@ -35,6 +35,19 @@ fn help_fits_a_terminal_and_the_pages_of_every_day_one_screen() {
     golden("help-lines.txt", &pages);
 }
 
+/// Some runners of CI set it where there is no terminal.
+#[test]
+fn help_without_a_width_is_that_of_a_terminal() {
+    let cli = CliFixture::new();
+    let help = |columns: &str| {
+        let output = cli.command(&["weight", "--help"]).env("COLUMNS", columns).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for columns in ["0", "00"] {
+        assert_eq!(help(columns), help("80"), "{columns}");
+    }
+}
+
 /// What clap wraps is not what a person copies: an example that breaks without `\` is two commands.
 #[test]
 fn no_line_below_the_flags_is_wider_than_a_terminal() {

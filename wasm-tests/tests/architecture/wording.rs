@@ -18,9 +18,10 @@ const UNUSED: [(&str, &str); 8] = [
     ("basis points", "percent"),
 ];
 
-/// The pages that people write, with their texts: README and everything in `docs` but what programs write.
+/// The pages that people write, with their texts: those of the root and everything in `docs` but what programs write.
 fn pages() -> Vec<(String, String)> {
-    let mut found = vec!["README.md".to_owned(), "ctl/README.md".to_owned()];
+    let roots = ["README.md", "ctl/README.md", "SECURITY.md", "ARCHITECTURE.md"];
+    let mut found = roots.map(str::to_owned).to_vec();
     for folder in ["docs", "docs/guides", "docs/reference"] {
         let entries = std::fs::read_dir(root().join(folder)).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

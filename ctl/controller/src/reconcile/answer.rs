@@ -75,16 +75,24 @@ impl<H: Host> Reconciler<'_, H> {
         done.map_err(|error| with_causes(&error))
     }
 
-    /// Begins another rollout of the version that was rolled back, where that is asked for. Whether it was.
+    /// Begins another rollout of the version that was rolled back, where that is asked for. Whether it was. Refuses what needs a driver, of
+    /// an object that none carries out.
     async fn retried(
         &self,
         object: &Value,
         (name, grants): (&ReleaseName, &[Grant]),
         action: Action,
     ) -> Result<bool, Obstacle> {
-        let Some(mut release) = release_of(object).ok().filter(|_| action == Action::Retry) else {
+        if action.is_immediate() {
             return Ok(false);
-        };
+        }
+        let mut release = release_of(object)?;
+        self.host.embed_module(&mut release);
+        check_grants(&release, grants)?;
+        self.check_secrets(&release).await?;
+        if action != Action::Retry {
+            return Ok(false);
+        }
         let stored = self.cluster.get_record(name).await?;
         let change = stored.record.role_change.as_ref();
         let is_back = |change: &&RoleChange| {
@@ -94,9 +102,6 @@ impl<H: Host> Reconciler<'_, H> {
         if !change.as_ref().is_some_and(is_back) {
             return Ok(false);
         }
-        self.host.embed_module(&mut release);
-        check_grants(&release, grants)?;
-        self.check_secrets(&release).await?;
         self.check_namespaces(&release, true).await?;
         let waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
         let how = ApplyOptions { waiting, wait: false, skipped: &[], allow_rolled_back: true };

@@ -33,14 +33,14 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The wait for proxies in one operation. A release that waits for longer is continued by the next reconciliation.
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// An object is applied again this often, so that what others have changed is repaired without an event, too.
 const RESYNC: SignedDuration = SignedDuration::from_mins(10);
 /// Between two observations of problems while a rollout goes on.
-const OBSERVE_AGAIN: Duration = Duration::from_secs(30);
+const OBSERVE_AGAIN: SignedDuration = SignedDuration::from_secs(30);
 
 /// The program around the controller: its HTTP clients, and the module that it carries.
 pub trait Host {
@@ -94,7 +94,7 @@ struct Followed<'c> {
     /// The driver of the rollout of this version.
     driver: Option<(i64, RolloutDriver<'c>)>,
     window: TrafficWindow,
-    observed: Option<Instant>,
+    observed: Option<Timestamp>,
 }
 
 /// The object of a reconciliation.
@@ -121,6 +121,28 @@ enum Obstacle {
     Unread(#[source] kube::Error),
     #[error(transparent)]
     Cluster(#[from] Error),
+}
+
+impl Obstacle {
+    /// Its identifier as a problem.
+    fn id(&self) -> &'static str {
+        match self {
+            Self::Object(_) => "invalid",
+            Self::NotGranted(_) | Self::Secret(_) => "not-granted",
+            Self::Unread(_) => "secret-not-read",
+            Self::Cluster(Error::Untrusted { .. }) => "record-not-trusted",
+            Self::Cluster(error) => error.id(),
+        }
+    }
+
+    /// Whether it may end without a person.
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Unread(_) => true,
+            Self::Cluster(error) => error.is_transient(),
+            Self::Object(_) | Self::NotGranted(_) | Self::Secret(_) => false,
+        }
+    }
 }
 
 fn list(missing: &[MissingGrant]) -> String {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::definition::CONDITION;
 use crate::request::Answer;
-use crate::status::{Condition, Phase, Problem, Status, Verdict, unreadable};
+use crate::status::{Condition, Phase, Status, Verdict, reason_of, unreadable};
 use crate::{GROUP, STATUS_MANAGER, VERSION};
 use canary_operations::{Error, StoredRecord};
 use canary_release::spec::ReleaseName;
@@ -41,6 +41,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
     ) -> Result<(), kube::Error> {
         // What the last spec has led to is not said of this one.
         (status.phase, status.rollout, status.waiting_for) = (Phase::Installing, None, None);
+        status.problems.clear();
         let message = "the spec is being carried out";
         let verdict = Verdict { states: Verdict::RECONCILING, reason: "NewGeneration", message };
         status.conclude(&verdict, generation_of(object), now);
@@ -76,8 +77,8 @@ impl<'c, H: Host> Reconciler<'c, H> {
             Ok(carried) => {
                 status.record(&carried.record, &carried.named, carried.report.as_ref());
                 let is_complete = self.observe(name, &mut status, followed, now).await;
-                conclude(&mut status, is_complete, generation, now);
-                if is_complete { carried.again } else { carried.again.min(RETRY) }
+                let again = conclude(&mut status, is_complete, generation, now);
+                carried.again.min(again)
             }
             Err(obstacle) => refuse(&mut status, &obstacle, generation, now),
         };
@@ -94,27 +95,23 @@ impl<'c, H: Host> Reconciler<'c, H> {
         followed: &mut Followed<'c>,
         now: Timestamp,
     ) -> bool {
-        let is_new = followed.observed.is_none_or(|at| at.elapsed() >= OBSERVE_AGAIN);
-        if !is_new && status.rollout.is_some() && status.phase != Phase::Promoted {
+        let is_new = followed.observed.is_none_or(|at| now.duration_since(at) >= OBSERVE_AGAIN);
+        if !is_new && !status.phase.is_settled() {
             return status.problems.is_empty();
         }
         let (stored, observation) = match self.observe_release(name).await {
             Ok(observed) => observed,
             Err(error) => {
-                let message = with_causes(&error);
-                status.problems = vec![Problem { id: "not-observed".to_owned(), message }];
+                status.observe([("not-observed".to_owned(), with_causes(&error))], now);
                 return false;
             }
         };
-        followed.observed = Some(Instant::now());
+        followed.observed = Some(now);
         let share = self.share(name, &observation, followed).await;
         status.seen = share.as_ref().map(seen);
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
         let found = problems(&observation, share.as_ref(), seconds);
-        status.problems = found
-            .iter()
-            .map(|problem| Problem { id: problem.id().to_owned(), message: problem.to_string() })
-            .collect();
+        status.observe(found.iter().map(|problem| (problem.id().to_owned(), problem.to_string())), now);
         let desired = stored.record.state.release_generation();
         status.problems.is_empty() && observation.proxies.iter().all(|proxy| proxy.runs(desired))
     }
@@ -227,44 +224,52 @@ fn seen(share: &ObservedShare) -> f64 {
     (share * 1000.0).round() / 10.0
 }
 
-/// The conditions of a release that is carried out.
-fn conclude(status: &mut Status, is_complete: bool, generation: i64, now: Timestamp) {
+/// The conditions of a release that is carried out, and the latest time of the next look.
+fn conclude(status: &mut Status, is_complete: bool, generation: i64, now: Timestamp) -> Duration {
     let waiting = status.waiting_for.clone().unwrap_or_default();
     let ended = status.rollout.as_ref().map(|rollout| rollout.reason().to_owned()).unwrap_or_default();
-    let problem = status.problems.first().map(|problem| problem.message.clone());
-    let reason = format!("{:?}", status.phase);
-    let (condition, message) = match status.phase {
-        Phase::RolledBack | Phase::Stopped | Phase::Failed => (Verdict::STALLED, ended),
+    let phase = format!("{:?}", status.phase);
+    let (verdict, reason, message) = match status.phase {
+        Phase::RolledBack | Phase::Stopped | Phase::Failed => (Verdict::STALLED, phase, ended),
         Phase::Progressing | Phase::Gated | Phase::Held | Phase::Installing => {
-            (Verdict::RECONCILING, waiting)
+            (Verdict::RECONCILING, phase, waiting)
         }
-        Phase::Paused => (Verdict::RECONCILING, "a person has paused it".to_owned()),
+        Phase::Paused => (Verdict::RECONCILING, phase, "a person has paused it".to_owned()),
         Phase::Stable | Phase::Canary | Phase::Promoted if is_complete => {
-            (Verdict::READY, "every proxy runs the release".to_owned())
+            (Verdict::READY, phase, "every proxy runs the release".to_owned())
         }
         Phase::Stable | Phase::Canary | Phase::Promoted => {
-            (Verdict::RECONCILING, problem.unwrap_or_else(|| "proxies do not run the release yet".to_owned()))
+            if let Some(problem) = status.lasting_problem(now) {
+                (Verdict::STALLED, reason_of(&problem.id), problem.message.clone())
+            } else {
+                let problem = status.problems.first().map(|problem| problem.message.clone());
+                let message = problem.unwrap_or_else(|| "proxies do not run the release yet".to_owned());
+                (Verdict::RECONCILING, phase, message)
+            }
         }
     };
-    status.conclude(&Verdict { states: condition, reason: &reason, message: &message }, generation, now);
+    status.conclude(&Verdict { states: verdict, reason: &reason, message: &message }, generation, now);
+    match (is_complete, verdict) {
+        (true, _) => Duration::MAX,
+        (false, Verdict::STALLED) => OBSERVE_AGAIN.unsigned_abs(),
+        (false, _) => RETRY,
+    }
 }
 
 /// The conditions of a release that is not carried out, and when it is tried again.
 fn refuse(status: &mut Status, obstacle: &Obstacle, generation: i64, now: Timestamp) -> Duration {
     let message = with_causes(obstacle);
-    let (condition, reason, again) = match obstacle {
-        Obstacle::Object(_) => (Verdict::STALLED, "Invalid", AFTER_REFUSAL),
-        Obstacle::NotGranted(_) | Obstacle::Secret(_) => (Verdict::STALLED, "NotGranted", AFTER_REFUSAL),
-        Obstacle::Unread(_) => (Verdict::RECONCILING, "Waiting", RETRY),
-        Obstacle::Cluster(error) if error.is_transient() => (Verdict::RECONCILING, "Waiting", RETRY),
-        Obstacle::Cluster(Error::Untrusted { .. }) => (Verdict::STALLED, "RecordNotTrusted", AFTER_REFUSAL),
-        Obstacle::Cluster(_) => (Verdict::STALLED, "Refused", AFTER_REFUSAL),
+    status.waiting_for = Some(message.clone());
+    status.observe([(obstacle.id().to_owned(), message.clone())], now);
+    let (verdict, reason, again) = match (obstacle.is_transient(), status.lasting_problem(now)) {
+        (false, _) => (Verdict::STALLED, reason_of(obstacle.id()), AFTER_REFUSAL),
+        (true, Some(problem)) => (Verdict::STALLED, reason_of(&problem.id), RETRY),
+        (true, None) => (Verdict::RECONCILING, "Waiting".to_owned(), RETRY),
     };
-    if condition == Verdict::STALLED {
+    if verdict == Verdict::STALLED {
         status.phase = Phase::Failed;
     }
-    status.waiting_for = Some(message.clone());
-    status.conclude(&Verdict { states: condition, reason, message: &message }, generation, now);
+    status.conclude(&Verdict { states: verdict, reason: &reason, message: &message }, generation, now);
     again
 }
 
@@ -276,3 +281,7 @@ fn failed_status(status: &mut Status, before: &Status, refusal: &str) {
     let kind = (CONDITION, "False");
     status.conditions.push(Condition::new(kind, ("Older", &message), status.observed_generation, times));
 }
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

@@ -14,6 +14,7 @@ mod killed;
 mod many;
 mod object;
 mod previews;
+mod problems;
 mod removed;
 mod requests;
 mod rollouts;

@@ -83,15 +83,55 @@ fn a_version_that_was_rolled_back_is_tried_again_on_request() {
     });
 }
 
+/// The faults for which an object is not carried out.
+fn faulty(fixture: &mut Fixture, fault: &str) {
+    match fault {
+        "spec" => fixture.edit(|object| object["spec"]["hosts"] = json!([])),
+        "grant" => fixture.grants.clear(),
+        _ => {
+            fixture.api.state().create(&json!({"apiVersion": "v1", "kind": "Secret", "data": {},
+                "metadata": {"name": "chat", "namespace": "shop", "labels": {}}}));
+            let url = json!({"secret": {"name": "chat", "key": "url"}});
+            fixture.edit(|object| {
+                object["spec"]["rollout"]["alerts"] =
+                    json!([{"name": "a", "type": "webhook", "urlFrom": url}]);
+            });
+        }
+    }
+}
+
+/// An action that takes effect at once is done. One that a driver would have to do is refused with the reason, and neither the record nor the answer changes
+/// afterwards.
 #[test]
-fn a_request_works_where_the_spec_is_invalid() {
+fn of_an_object_that_is_not_carried_out_a_request_is_done_at_once_or_refused_with_the_reason_once() {
     run(async {
-        let fixture = Fixture::new(&json!({}));
-        fixture.reconcile_once().await;
-        fixture.edit(|object| object["spec"]["hosts"] = json!([]));
-        fixture.ask(&json!({"action": "rollback"}));
-        fixture.reconcile_once().await;
-        assert_eq!(answer(&fixture)["result"], "Done");
-        assert_eq!(fixture.record().await.state.version_of(Role::Canary), None);
+        let faults = [
+            ("spec", json!({}), "at least one host"),
+            ("spec", json!({"rollout": null}), "at least one host"),
+            ("grant", json!({}), "expected a ReleaseGrant"),
+            ("grant", json!({"rollout": null}), "expected a ReleaseGrant"),
+            ("secret", json!({}), "expected label `canary-ctl.io/for-releases: true` at Secret `chat`"),
+        ];
+        let actions = ["pause", "rollback", "weight", "resume", "approve", "promote", "retry", "abort"];
+        let cases = faults.iter().flat_map(|fault| actions.iter().map(move |action| (fault, *action)));
+        for ((fault, changes, message), action) in cases {
+            let mut fixture = Fixture::new(changes);
+            fixture.reconcile_once().await;
+            faulty(&mut fixture, fault);
+            fixture.reconcile_once().await;
+            let before = fixture.record().await;
+            fixture.ask(&json!({"action": action, "weight": 12.5}));
+            fixture.reconcile_once().await;
+            let is_done = ["pause", "rollback", "weight"].contains(&action);
+            let found = answer(&fixture);
+            let case = format!("{fault}: {changes}: {action}: {found}");
+            assert_eq!(found["result"], if is_done { "Done" } else { "Refused" }, "{case}");
+            assert_eq!(fixture.record().await != before, is_done, "{case}");
+            if !is_done {
+                assert!(found["message"].as_str().unwrap().contains(message), "{case}");
+            }
+            fixture.reconcile_once().await;
+            assert_eq!(answer(&fixture), found, "{case}");
+        }
     });
 }

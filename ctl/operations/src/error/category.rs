@@ -7,6 +7,16 @@ use canary_release::rbac::Right;
 const PROXY_RESOURCES: [&str; 3] = ["pods", "pods/proxy", "pods/portforward"];
 
 impl Error {
+    /// The identifier of the innermost error, for scripts: the name of a check, or of a kind of error.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Preflight(refusal) => refusal.check.name(),
+            Self::Plan(error) => error.into(),
+            Self::InTrain { source, .. } => source.id(),
+            _ => self.into(),
+        }
+    }
+
     /// Whether the same may succeed a moment later: the API server does not answer, another client is writing, or proxies are
     /// late.
     pub fn is_transient(&self) -> bool {

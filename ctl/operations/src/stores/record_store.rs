@@ -173,7 +173,8 @@ impl RecordStore {
         let seals = RecordSeals::of(&text, context, &keys, &namespaces);
         let seals = seals.map_err(|fault| untrusted(release, fault))?;
         let mut object = with_metadata(release, before, &stored.record);
-        let seals = serde_json::to_string(&seals).map_err(canary_release::record::Error::NoRecord)?;
+        let seals = serde_json::to_string(&seals)
+            .map_err(|error| canary_release::record::Error::NoRecord(error.to_string()))?;
         object.data = Some(BTreeMap::from([(KEY.to_owned(), text), (SEALS.to_owned(), seals)]));
         self.replace(release, stored, object).await
     }

@@ -3,16 +3,29 @@
 use crate::Error;
 use crate::client::ApiRequest;
 use crate::stores::record_store::{KEY, RecordStore};
+use crate::stores::stored_record::FoundRecord;
 use canary_release::object::FIELD_MANAGER;
-use canary_release::record::{self, Record};
+use canary_release::record::{self, Record, RecordFault, RecordTrust};
 use canary_release::spec::ReleaseName;
 use futures_util::future::try_join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
 use kube::api::ListParams;
+use std::collections::BTreeMap;
 
 /// A release, and its record as it is, to be shown and not to be obeyed; why it cannot be read if a newer version of this library wrote it.
 pub type FoundRelease = (ReleaseName, Result<Record, record::Error>);
+
+/// A release with its record as it is, and the trust in that.
+#[derive(Debug)]
+pub struct ListedRelease {
+    /// Its name.
+    pub name: ReleaseName,
+    /// Its record.
+    pub record: Result<Record, record::Error>,
+    /// Whether the record is obeyed.
+    pub trust: RecordTrust,
+}
 
 /// A release, and the object of its record.
 pub(crate) type FoundObject = (ReleaseName, ConfigMap);
@@ -22,6 +35,28 @@ impl RecordStore {
     pub(crate) async fn list(&self, namespaces: &[String]) -> Result<Vec<FoundRelease>, Error> {
         let found = self.list_objects(namespaces, "").await?;
         Ok(found.into_iter().map(|(name, object)| found_release(name, &object)).collect())
+    }
+
+    /// The same with the trust in each. Keys that may not be read verify nothing.
+    pub(crate) async fn list_verified(&self, namespaces: &[String]) -> Result<Vec<ListedRelease>, Error> {
+        let objects = self.list_objects(namespaces, "").await?;
+        let sealed = self.all_sealed(objects.clone()).await.unwrap_or_default();
+        let trust = |found| match found {
+            FoundRecord::Genuine(_) => RecordTrust::Genuine,
+            FoundRecord::Refused(_, fault @ RecordFault::NoKeys { .. }) => {
+                RecordTrust::Unverified(fault.to_string())
+            }
+            FoundRecord::Refused(_, fault) => RecordTrust::Refused(fault),
+        };
+        let mut verified: BTreeMap<ReleaseName, RecordTrust> =
+            sealed.into_iter().map(|(name, found)| (name, trust(found))).collect();
+        let listed = objects.into_iter().map(|(name, object)| {
+            let trust = verified.remove(&name);
+            let (name, record) = found_release(name, &object);
+            let trust = trust.unwrap_or_else(|| RecordTrust::Unverified("its keys were not read".to_owned()));
+            ListedRelease { name, record, trust }
+        });
+        Ok(listed.collect())
     }
 
     /// The records of all namespaces.

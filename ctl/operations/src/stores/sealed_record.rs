@@ -3,7 +3,7 @@
 use crate::stores::record_store::{KEY, SEALS, is_empty};
 use crate::stores::releases::FoundObject;
 use crate::stores::stored_record::{FoundRecord, StoredRecord};
-use canary_release::record::{Record, RecordFault, RecordKeys, RecordSeals, SealContext};
+use canary_release::record::{self, Record, RecordFault, RecordKeys, RecordSeals, SealContext};
 use canary_release::spec::ReleaseName;
 use k8s_openapi::api::core::v1::ConfigMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ pub(crate) fn sealed(
 /// The record in an object, if each namespace in which it decides has sealed it; the seals are not checked.
 fn read_sealed(release: &ReleaseName, object: &ConfigMap) -> Result<Record, RecordFault> {
     let text = object.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
-    let record = Record::parse(release, text).map_err(|error| RecordFault::Malformed(chain(&error)))?;
+    let record = Record::parse(release, text).map_err(malformed)?;
     match seals(object).missing(&record.sealing_namespaces(release)) {
         Some(namespace) => Err(RecordFault::Unsealed { namespace }),
         None => Ok(record),
@@ -53,8 +53,9 @@ pub(crate) fn seals(object: &ConfigMap) -> RecordSeals {
     seals.unwrap_or_default()
 }
 
-/// An error with its causes, in a line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+fn malformed(error: record::Error) -> RecordFault {
+    match error {
+        record::Error::NoRecord(found) => RecordFault::Malformed(found),
+        other => RecordFault::Malformed(other.to_string()),
+    }
 }

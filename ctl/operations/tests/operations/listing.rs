@@ -2,8 +2,10 @@
 
 use canary_operations::{Error, LastAlerts, UninstallOptions, WaitOptions};
 use canary_release::doctor::findings;
+use canary_release::record::RecordTrust;
+use fake_api_server::FakeApi;
 use fake_api_server::fixture::{
-    another, apply, create_service, create_service_in, release, run, set_weight, shop,
+    another, apply, create_service, create_service_in, forge_record, release, run, set_weight, shop,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -33,6 +35,51 @@ fn the_releases_of_a_cluster_are_listed_and_named_where_another_is_asked_for() {
         let Err(Error::Unknown { known, .. }) = missing else { panic!("expected none, found {missing:?}") };
         assert_eq!(known, ["shop/blog", "shop/shop"]);
     });
+}
+
+#[test]
+fn a_record_that_is_not_obeyed_is_listed_with_the_reason_and_without_a_word_of_rust() {
+    let edit = |api: &FakeApi, text: &str| {
+        let text = text.to_owned();
+        api.state()
+            .store
+            .edit("ConfigMap", "shop-canary", |object| object["data"]["release.json"] = json!(text));
+    };
+    let cases: [(&str, &dyn Fn(&FakeApi), &str); 6] = [
+        ("genuine", &|_| {}, ""),
+        (
+            "edited",
+            &|api| forge_record(api, |record| record["state"]["weight"] = json!(9_000)),
+            "does not verify",
+        ),
+        ("no JSON", &|api| edit(api, "shop"), "found another text at line 1 column"),
+        ("a list", &|api| edit(api, "[1]"), "found another text at line 1 column"),
+        (
+            "a later format",
+            &|api| forge_record(api, |record| record["format"] = json!(99)),
+            "found format 99",
+        ),
+        ("no right", &|api| api.state().access.deny("get", "secrets"), "expected keys"),
+    ];
+    for (case, spoil, expected) in cases {
+        run(async {
+            let (api, release) = (shop(), release(&Value::Null));
+            let cluster = api.cluster().await;
+            apply(&cluster, &release).await.unwrap();
+            spoil(&api);
+            let [found] = &cluster.verified_releases(&[]).await.unwrap()[..] else { panic!("{case}") };
+            let fault = match &found.trust {
+                RecordTrust::Genuine => String::new(),
+                RecordTrust::Refused(fault) => fault.to_string(),
+                other => format!("{other:?}"),
+            };
+            assert!(fault.contains(expected) && fault.is_empty() == expected.is_empty(), "{case}: {fault}");
+            let refused = found.record.as_ref().err().map(ToString::to_string).unwrap_or_default();
+            for word in ["struct", "invalid type", "enum", "tuple", "newtype"] {
+                assert!(!fault.contains(word) && !refused.contains(word), "{case}: {fault} {refused}");
+            }
+        });
+    }
 }
 
 /// Without its namespace a release has no record, and the proxies have it still.

@@ -17,6 +17,7 @@ mod causes;
 mod deleted_objects;
 mod denied;
 mod doctor;
+mod dropped_canary;
 mod external_routes;
 mod http_routes;
 mod installations;

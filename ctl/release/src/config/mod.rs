@@ -18,7 +18,19 @@ use assignment::contract::ContractError;
 pub enum Error {
     /// The filter would refuse it.
     #[error("the filter would refuse this configuration")]
-    Contract(#[from] ContractError),
+    Contract(#[source] ContractError),
+    /// Two releases of one proxy have a host and a path in common.
+    #[error(
+        "expected a host and a path that one release has, found `{host}` in `{release}` and in `{other}`"
+    )]
+    HostTaken {
+        /// Host and path.
+        host: String,
+        /// The first release.
+        release: String,
+        /// The second release.
+        other: String,
+    },
     /// Releases of one proxy disagree about what the proxy has once.
     #[error("releases that share a proxy must agree: {0}")]
     Disagree(Box<Disagreement>),
@@ -28,4 +40,13 @@ pub enum Error {
     /// The system has no randomness.
     #[error("cannot draw random numbers")]
     Random(#[from] getrandom::Error),
+}
+
+impl From<ContractError> for Error {
+    fn from(error: ContractError) -> Self {
+        match error {
+            ContractError::HostTaken { release, host, other } => Self::HostTaken { host, release, other },
+            other => Self::Contract(other),
+        }
+    }
 }

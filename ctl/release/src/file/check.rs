@@ -76,7 +76,14 @@ fn is_one_version(release: &Release) -> bool {
 
 /// The field of `canary.yaml` behind a field of the filter's configuration (`releases.shop/web.hosts`).
 fn located<'e>(error: &'e ContractError, root: &Node) -> (Vec<&'e str>, String) {
-    let ContractError::Invalid { place, reason } = error else { return (vec!["spec"], error.to_string()) };
+    let (place, reason) = match error {
+        ContractError::Invalid { place, reason } => (place, reason),
+        ContractError::HostTaken { host, .. } => {
+            let message = format!("expected each host and path once, found `{host}` twice");
+            return (vec!["spec", "hosts"], message);
+        }
+        _ => return (vec!["spec"], error.to_string()),
+    };
     let field = place.split(['.', '[']).nth(2).unwrap_or_default();
     let path = match field {
         "hosts" | "paths" | "identifyBy" | "identity" | "override" | "weight" => vec!["spec", field],

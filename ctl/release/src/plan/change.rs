@@ -3,6 +3,7 @@
 use super::PlanNote;
 use crate::object::{Field, Object, Owners, Reference, Stage, fields};
 use crate::plan::take_ownership;
+use crate::preflight::PreflightCheck;
 use crate::routing;
 use serde::Serialize;
 use serde_json::Value;
@@ -87,6 +88,15 @@ impl Plan {
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
+    }
+
+    /// The plan without the failures of checks that are skipped.
+    #[must_use]
+    pub fn skipping(mut self, skipped: &[PreflightCheck]) -> Self {
+        let is_skipped =
+            |note: &PlanNote| matches!(note, PlanNote::CheckFails(failed) if skipped.contains(&failed.check));
+        self.notes.retain(|note| !is_skipped(note));
+        self
     }
 
     /// Whether something of this stage would be written.

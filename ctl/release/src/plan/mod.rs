@@ -19,6 +19,7 @@
 //! merge_order     which routes Istio tries first, where it merges     objects            -> notes
 //! reroute         default routes after a role change                  observed           -> Plan
 //! note            what a caller should know of a plan
+//! role_edit       what an edit of the roles does to users             Record, Record     -> RoleEdit
 //! error           why there is no plan
 //! ```
 
@@ -39,6 +40,7 @@ mod reconcile;
 mod removal;
 mod reroute;
 mod restart;
+mod role_edit;
 pub(crate) mod take_ownership;
 mod version_label;
 
@@ -63,6 +65,7 @@ pub use restart::{
     RolloutStatus, check_rolling_update, is_labelled_by_us, makes_pods_with, next_label, restart_body,
     rollout_status, runtime_change, runtime_removal,
 };
+pub use role_edit::RoleEdit;
 pub use take_ownership::check_claims;
 pub use version_label::{
     LabelAction, LabelDirection, LabelNote, LabelPlan, LabelRefusal, LabelStep, LabelWrite, LabelledWorkload,

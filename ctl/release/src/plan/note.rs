@@ -1,5 +1,6 @@
 //! What a caller should know of a plan beside its changes.
 
+use super::RoleEdit;
 use crate::preflight::CheckFailed;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -16,6 +17,8 @@ pub enum PlanNote {
     HttpRoutesNotListed,
     /// A preflight check that would fail: `apply` would not carry out the plan.
     CheckFails(CheckFailed),
+    /// A version gets another role, or leaves.
+    Role(RoleEdit),
 }
 
 impl fmt::Display for PlanNote {
@@ -31,6 +34,7 @@ impl fmt::Display for PlanNote {
                 "not allowed to list HTTPRoutes of all namespaces: whether routes of others precede ours is known of those of the release \
                  and its gateways alone",
             ),
+            Self::Role(edit) => edit.fmt(f),
             Self::CheckFails(failed) => write!(f, "check `{}` fails: {failed}", failed.check),
         }
     }

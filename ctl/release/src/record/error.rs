@@ -7,8 +7,8 @@ use super::RoleChange;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The record has another shape.
-    #[error("expected what canary-ctl keeps of a release, as JSON of format {}", super::FORMAT)]
-    NoRecord(#[source] serde_json::Error),
+    #[error("expected what canary-ctl keeps of a release, as JSON of format {format}, found {0}", format = super::FORMAT)]
+    NoRecord(String),
     /// There is nothing to promote, and nothing to roll back.
     #[error("expected a canary, found none{}{}", drain(draining), last.as_ref().map(|last| format!("; the last change was by {last}")).unwrap_or_default())]
     NoCanary {

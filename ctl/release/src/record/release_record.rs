@@ -136,12 +136,13 @@ impl Record {
     ///
     /// If its format is another one, or a name in it is none that a release can have.
     pub fn parse(release: &ReleaseName, json: &str) -> Result<Self, Error> {
-        let record: Self = serde_json::from_str(json).map_err(Error::NoRecord)?;
-        let fault = |found: String| Error::NoRecord(serde::de::Error::custom(found));
+        let record: Self = serde_json::from_str(json).map_err(|error| {
+            Error::NoRecord(format!("another text at line {} column {}", error.line(), error.column()))
+        })?;
         if record.format != FORMAT {
-            return Err(fault(format!("found format {}", record.format)));
+            return Err(Error::NoRecord(format!("format {}", record.format)));
         }
-        record.check_names(release).map_err(fault)?;
+        record.check_names(release).map_err(Error::NoRecord)?;
         Ok(record)
     }
 
@@ -151,7 +152,7 @@ impl Record {
     ///
     /// If it cannot be written as JSON, which no record has caused yet.
     pub fn to_json(&self) -> Result<String, Error> {
-        serde_json::to_string_pretty(self).map_err(Error::NoRecord)
+        serde_json::to_string_pretty(self).map_err(|error| Error::NoRecord(error.to_string()))
     }
 
     /// Follows the file: roles, and the proxies that serve the release. The caller raises the generation, and only if

@@ -87,7 +87,8 @@ impl Record {
     }
 
     /// The change that a rollback reverts: the canary, else the last promotion while the version before it drains. A promotion
-    /// that was followed by another canary is not reverted: a repeated call must not revert more than the first one.
+    /// that was followed by another canary is not reverted: a repeated call must not revert more than the first one. A version that the
+    /// file dropped drains without a role change: its sessions can be ended.
     ///
     /// # Errors
     ///
@@ -102,9 +103,23 @@ impl Record {
             }
             return Ok(RollbackTarget::Promotion(change.to.clone()));
         }
-        let change = self.last_role_change(RoleChangeKind::RolledBack).ok_or_else(|| self.no_canary())?;
-        let drains = self.state.is_live(&change.from);
-        Ok(if drains { RollbackTarget::Draining(change.from.clone()) } else { RollbackTarget::Done })
+        let change = self.last_role_change(RoleChangeKind::RolledBack);
+        let rolled_back =
+            change.map(|change| change.from.clone()).filter(|version| self.state.is_live(version));
+        let draining = match change {
+            Some(_) => rolled_back,
+            None => self.draining_versions().into_iter().next(),
+        };
+        match (draining, change) {
+            (Some(version), _) => Ok(RollbackTarget::Draining(version)),
+            (None, Some(_)) => Ok(RollbackTarget::Done),
+            (None, None) => Err(self.no_canary()),
+        }
+    }
+
+    /// Whether the last role change is a rollback.
+    pub fn is_rolled_back(&self) -> bool {
+        self.last_role_change(RoleChangeKind::RolledBack).is_some()
     }
 
     /// The error where an operation needs a canary, with the place of those who were its users.
@@ -128,18 +143,29 @@ impl Record {
             }
             _ => None,
         };
+        let ends = self.ended_by(back, from, deadline);
         self.state = self.state.with_roles(|version| match version.role {
-            _ if version.name == *from => deadline.map(|_| Role::Draining),
+            _ if ends.contains(&version.name) => None,
+            _ if version.name == *from => Some(Role::Draining),
             _ if Some(&version.name) == before.as_ref() => Some(Role::Stable),
             role => Some(role),
         });
         self.draining.extend(deadline.map(|deadline| (from.clone(), deadline)));
         self.keep_deadlines();
-        self.leaving.retain(|version| version != from);
-        self.leaving.extend(deadline.is_none().then(|| from.clone()));
+        self.leaving.retain(|version| version != from && !ends.contains(version));
+        self.leaving.extend(ends);
         let to = self.owned_version_of(Role::Stable).unwrap_or_default();
         self.record_role_change(RoleChangeKind::RolledBack, from.clone(), to, by);
         self.append_history(by, weight, Operation::Rollback);
+    }
+
+    /// The versions whose sessions a rollback ends: every one that drains, where it ends a drain.
+    fn ended_by(&self, back: &RollbackTarget, from: &str, deadline: Option<Timestamp>) -> Vec<String> {
+        match (deadline, back) {
+            (Some(_), _) => Vec::new(),
+            (None, RollbackTarget::Draining(_)) => self.draining_versions(),
+            (None, _) => vec![from.to_owned()],
+        }
     }
 
     /// The versions that drain, from whatever operation.

