@@ -53,11 +53,11 @@ impl Kubernetes {
     pub async fn list(&self, collection: &str) -> Result<Vec<Value>, LabError> {
         let request = Request::get(collection).body(Vec::new()).map_err(Error::HttpError)?;
         let list: Value = self.client()?.request(request).await?;
-        let kind = list["kind"].as_str().unwrap_or_default().trim_end_matches("List");
-        let mut items = list["items"].as_array().cloned().unwrap_or_default();
-        for item in &mut items {
-            item["apiVersion"] = list["apiVersion"].clone();
-            item["kind"] = json!(kind);
+        let text = |name| list.get(name).and_then(Value::as_str).unwrap_or_default();
+        let mut items = list.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+        for item in items.iter_mut().filter_map(Value::as_object_mut) {
+            item.insert("apiVersion".to_owned(), json!(text("apiVersion")));
+            item.insert("kind".to_owned(), json!(text("kind").trim_end_matches("List")));
         }
         Ok(items)
     }

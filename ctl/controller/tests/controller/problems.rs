@@ -3,8 +3,8 @@
 use crate::object::{Fixture, NoClients};
 use canary_controller::{Phase, Reconciler};
 use canary_operations::{LeaseTiming, WriteOptions};
-use fake_api_server::State;
 use fake_api_server::fixture::{INGRESS, options, pod, run};
+use fake_api_server::{Access, State};
 use jiff::SignedDuration;
 use serde_json::json;
 use std::time::Duration;
@@ -49,7 +49,7 @@ const KINDS: [Kind; 4] = [
     Kind {
         reason: "NotObserved",
         begin: |state, _| deny_metrics(state),
-        end: |state, _| state.access = Default::default(),
+        end: |state, _| state.access = Access::default(),
     },
 ];
 

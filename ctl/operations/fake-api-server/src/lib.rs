@@ -32,7 +32,7 @@ mod server_side_apply;
 mod store;
 
 use crate::fixture::options;
-use access::Access;
+pub use access::Access;
 use canary_operations::{Cluster, WriteOptions};
 use controllers::Controllers;
 use kube::Client;

@@ -13,11 +13,11 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Begun {
     /// The file dropped its canary.
-    ByTheFile,
+    Dropped,
     /// The same, while the version before a promotion drains.
-    ByTheFileAfterAPromotion,
+    DroppedAfterPromotion,
     /// The canary was rolled back with a drain time.
-    ByARollback,
+    RolledBack,
 }
 
 async fn roll_back(cluster: &Cluster, now: bool, drain: Option<Seconds>) -> Result<Record, Error> {
@@ -35,17 +35,17 @@ async fn draining(begun: Begun) -> FakeApi {
     apply(&cluster, &release(&json!({}))).await.unwrap();
     set_weight(&cluster, &release(&json!({})), "20").await.unwrap();
     match begun {
-        Begun::ByTheFile => {}
-        Begun::ByARollback => drop(roll_back(&cluster, false, Some(Seconds::DAY)).await.unwrap()),
-        Begun::ByTheFileAfterAPromotion => {
+        Begun::Dropped => {}
+        Begun::RolledBack => drop(roll_back(&cluster, false, Some(Seconds::DAY)).await.unwrap()),
+        Begun::DroppedAfterPromotion => {
             promote(&cluster, &release(&json!({}))).await.unwrap();
             api.state().create(&pod(SHOP, "shop-v3", &json!({"app": "shop", "version": "v3"})));
             let next = release(&json!({"versions": {"stable": "v2", "canary": "v3"}}));
             apply(&cluster, &next).await.unwrap();
         }
     }
-    let stable = if begun == Begun::ByTheFileAfterAPromotion { "v2" } else { "v1" };
-    if begun != Begun::ByARollback {
+    let stable = if begun == Begun::DroppedAfterPromotion { "v2" } else { "v1" };
+    if begun != Begun::RolledBack {
         apply(&cluster, &release(&json!({"versions": {"stable": stable}}))).await.unwrap();
     }
     api
@@ -55,16 +55,16 @@ async fn draining(begun: Begun) -> FakeApi {
 fn a_rollback_ends_every_drain_where_it_is_asked_to_and_says_so_where_it_is_not() {
     run(async {
         for (begun, versions) in [
-            (Begun::ByTheFile, vec!["v2"]),
-            (Begun::ByTheFileAfterAPromotion, vec!["v1", "v3"]),
-            (Begun::ByARollback, vec!["v2"]),
+            (Begun::Dropped, vec!["v2"]),
+            (Begun::DroppedAfterPromotion, vec!["v1", "v3"]),
+            (Begun::RolledBack, vec!["v2"]),
         ] {
             let api = draining(begun).await;
             let cluster = api.cluster().await;
             match roll_back(&cluster, false, None).await {
                 Ok(record) => assert_eq!(
                     (begun, record.draining_versions()),
-                    (Begun::ByARollback, vec!["v2".to_owned()])
+                    (Begun::RolledBack, vec!["v2".to_owned()])
                 ),
                 Err(Error::Plan(plan::Error::Record(record::Error::NoCanary { draining, .. }))) => {
                     assert_eq!(draining, versions, "{begun:?}");

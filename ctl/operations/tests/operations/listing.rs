@@ -37,29 +37,27 @@ fn the_releases_of_a_cluster_are_listed_and_named_where_another_is_asked_for() {
     });
 }
 
+/// A name, a change of the record, and a part of the reason in the list.
+type Case = (&'static str, fn(&FakeApi), &'static str);
+
+fn write_record(api: &FakeApi, text: &'static str) {
+    let write = |object: &mut Value| object["data"]["release.json"] = json!(text);
+    api.state().store.edit("ConfigMap", "shop-canary", write);
+}
+
 #[test]
 fn a_record_that_is_not_obeyed_is_listed_with_the_reason_and_without_a_word_of_rust() {
-    let edit = |api: &FakeApi, text: &str| {
-        let text = text.to_owned();
-        api.state()
-            .store
-            .edit("ConfigMap", "shop-canary", |object| object["data"]["release.json"] = json!(text));
-    };
-    let cases: [(&str, &dyn Fn(&FakeApi), &str); 6] = [
-        ("genuine", &|_| {}, ""),
+    let cases: [Case; 6] = [
+        ("genuine", |_| {}, ""),
         (
             "edited",
-            &|api| forge_record(api, |record| record["state"]["weight"] = json!(9_000)),
+            |api| forge_record(api, |record| record["state"]["weight"] = json!(9_000)),
             "does not verify",
         ),
-        ("no JSON", &|api| edit(api, "shop"), "found another text at line 1 column"),
-        ("a list", &|api| edit(api, "[1]"), "found another text at line 1 column"),
-        (
-            "a later format",
-            &|api| forge_record(api, |record| record["format"] = json!(99)),
-            "found format 99",
-        ),
-        ("no right", &|api| api.state().access.deny("get", "secrets"), "expected keys"),
+        ("no JSON", |api| write_record(api, "shop"), "found another text at line 1 column"),
+        ("a list", |api| write_record(api, "[1]"), "found another text at line 1 column"),
+        ("a later format", |api| forge_record(api, |record| record["format"] = json!(99)), "found format 99"),
+        ("no right", |api| api.state().access.deny("get", "secrets"), "expected keys"),
     ];
     for (case, spoil, expected) in cases {
         run(async {
