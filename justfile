@@ -110,6 +110,11 @@ bench *ARGS:
 bench-arrival:
     @tools/bench-arrival.sh
 
+# Take the pictures of the dashboard, docs/dashboard.png and docs/dashboard-dark.png, from the demo's page.
+[group('test')]
+dashboard-pictures:
+    @tools/dashboard-pictures.sh
+
 # Write the output in docs/five-minutes.md and the recording, docs/pictures/terminal.svg, from what the tool prints.
 [group('test')]
 recording:
