@@ -73,11 +73,12 @@ quick_tests() {
     return "$status"
 }
 
-# api_tests [ARGUMENT…]: those that need one, but the mesh: a real API server, and the lab's namespaces.
+# api_tests [PROGRAM]: those that need one, but the mesh: a real API server, and the lab's namespaces. And this program after them.
 api_tests() {
     local status=0
-    cargo_test --no-fail-fast --test api "$@" || status=$?
+    cargo_test --no-fail-fast --test api || status=$?
     cargo_test --no-fail-fast --lib -- tests_as_root:: || status=$?
+    [ $# -eq 0 ] || cargo_test --no-fail-fast --test "$1" || status=$?
     return "$status"
 }
 
@@ -86,8 +87,8 @@ mesh_tests() {
     RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))} cargo_test --no-fail-fast --test mesh "$@"
 }
 
-# All of them, beside each other: many wait most of the time. The largest program of the quick ones runs with those of the API, so that
-# the three end at about the same time.
+# All of them, beside each other: many wait most of the time. The operations do not, so they run last: two threads of them use both
+# processors.
 every_test() {
     local status=0 quick api mesh
     in_background quick.log quick_tests operations
@@ -95,7 +96,7 @@ every_test() {
     stage "lab" lab_is_built
     in_background mesh.log mesh_tests
     mesh=$!
-    in_background api.log api_tests --test operations
+    in_background api.log api_tests operations
     api=$!
     say "the tests that need no Kubernetes"
     follow "$quick" quick.log || status=$?

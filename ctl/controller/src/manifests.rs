@@ -158,6 +158,7 @@ fn rules() -> Value {
             &["gateways", "serviceentries", "sidecars", "workloadentries"],
             &["get", "list"]
         ),
+        rule("security.istio.io", &["requestauthentications"], &["list"]),
         rule("extensions.istio.io", &["wasmplugins", "trafficextensions"], &write),
         rule(GATEWAY_API_GROUP, &["gateways"], &["get"]),
         rule(GATEWAY_API_GROUP, &["httproutes"], &write),

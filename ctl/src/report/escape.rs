@@ -28,7 +28,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
 
 /// The longest word of a message, in characters: a command that stops a canary has less.
 const MAX_WORD: usize = 4_000;
-/// What is shown of a longer one.
+/// The characters that a message shows of a longer word.
 const SHOWN: usize = 100;
 /// The longest line of a message.
 const MAX_LINE: usize = 20_000;

@@ -136,9 +136,7 @@ impl Record {
     ///
     /// If its format is another one, or a name in it is none that a release can have.
     pub fn parse(release: &ReleaseName, json: &str) -> Result<Self, Error> {
-        let record: Self = serde_json::from_str(json).map_err(|error| {
-            Error::NoRecord(format!("another text at line {} column {}", error.line(), error.column()))
-        })?;
+        let record: Self = serde_json::from_str(json).map_err(|error| Error::NoRecord(fault(&error)))?;
         if record.format != FORMAT {
             return Err(Error::NoRecord(format!("format {}", record.format)));
         }
@@ -273,4 +271,13 @@ pub fn proxies(release: &Release) -> Vec<Proxies> {
     all.sort();
     all.dedup();
     all
+}
+
+/// The fault of a text that is no record, with its place: the name of the field where one is too many or missing.
+fn fault(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let of_field = ["unknown field", "missing field"].iter().any(|start| text.starts_with(start));
+    let found = text.split([',', ' ']).take(3).collect::<Vec<_>>().join(" ");
+    let found = if of_field { found.as_str() } else { "another text" };
+    format!("{found} at line {} column {}", error.line(), error.column())
 }
