@@ -196,6 +196,9 @@ pub fn acceptable(release: &Release) -> Result<(), ContractError> {
     let releases = BTreeMap::from([(release.name.clone(), config)]);
     match filter_config(&ProxySettings::of(release, Position::Edge), &SigningKeys::placeholder(), releases) {
         Err(Error::Contract(error)) => Err(error),
+        Err(Error::HostTaken { host, release, other }) => {
+            Err(ContractError::HostTaken { release, host, other })
+        }
         _ => Ok(()),
     }
 }

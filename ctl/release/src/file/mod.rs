@@ -159,6 +159,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_host_or_a_path_twice_is_refused_at_its_list() {
+        let valid = include_str!("../../../../examples/session-cookie/canary.yaml");
+        let hosts = "hosts: [shop.example.com]\n";
+        for (added, twice) in [
+            ("hosts: [shop.example.com, shop.example.com]\n", "shop.example.com/"),
+            ("hosts: [shop.example.com]\n  paths: [/a, /b, /a]\n", "shop.example.com/a"),
+        ] {
+            assert!(valid.contains(hosts));
+            let refusal = refusal(&valid.replacen(hosts, added, 1));
+            let expected =
+                format!("canary.yaml:19:10: expected each host and path once, found `{twice}` twice");
+            assert_eq!(refusal, expected);
+        }
+    }
+
     /// A pin is signed with the uid: a file that has moved it has to keep the value.
     #[test]
     fn a_uid_is_that_of_the_specification_and_of_older_files_that_of_the_metadata() {
