@@ -1,18 +1,26 @@
 //! An operator on a laptop without files, at night: `docs/guides/incident.md`.
 
 use super::{Page, Terminal, cluster, run};
+use canary_operations::Cluster;
+use canary_release::spec::Release;
+use fake_api_server::FakeApi;
 use fake_api_server::fixture::{apply, promote, release, set_weight};
 use serde_json::json;
+
+async fn at_30_percent() -> (FakeApi, Cluster, Release) {
+    let api = cluster("shop", &["v1", "v2"]);
+    let gateway = json!({"name": "istio-ingress/shop", "namespace": "istio-ingress", "selector": {"istio": "ingressgateway"}});
+    let release = release(&json!({"gateways": [gateway]}));
+    let operator = api.cluster().await;
+    apply(&operator, &release).await.unwrap();
+    set_weight(&operator, &release, "30").await.unwrap();
+    (api, operator, release)
+}
 
 #[test]
 fn the_page_leads_from_an_empty_folder_to_a_rollback_that_has_arrived() {
     run(async {
-        let api = cluster("shop", &["v1", "v2"]);
-        let gateway = json!({"name": "istio-ingress/shop", "namespace": "istio-ingress", "selector": {"istio": "ingressgateway"}});
-        let release = release(&json!({"gateways": [gateway]}));
-        let operator = api.cluster().await;
-        apply(&operator, &release).await.unwrap();
-        set_weight(&operator, &release, "30").await.unwrap();
+        let (api, operator, release) = at_30_percent().await;
 
         let (page, terminal) = (Page::open("guides/incident.md"), Terminal::new(&api).await);
         let printed = terminal.types_all(&page.block("Without a file", "sh"));
@@ -30,12 +38,7 @@ fn the_page_leads_from_an_empty_folder_to_a_rollback_that_has_arrived() {
 #[test]
 fn after_a_promotion_a_rollback_says_what_it_does_to_sessions_and_names_now() {
     run(async {
-        let api = cluster("shop", &["v1", "v2"]);
-        let gateway = json!({"name": "istio-ingress/shop", "namespace": "istio-ingress", "selector": {"istio": "ingressgateway"}});
-        let release = release(&json!({"gateways": [gateway]}));
-        let operator = api.cluster().await;
-        apply(&operator, &release).await.unwrap();
-        set_weight(&operator, &release, "30").await.unwrap();
+        let (api, operator, release) = at_30_percent().await;
         promote(&operator, &release).await.unwrap();
 
         let terminal = Terminal::new(&api).await;

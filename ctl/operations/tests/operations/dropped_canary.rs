@@ -71,6 +71,10 @@ fn a_rollback_ends_every_drain_where_it_is_asked_to_and_says_so_where_it_is_not(
                 }
                 Err(error) => panic!("{begun:?}: {error}"),
             }
+            if begun == Begun::RolledBack {
+                let record = roll_back(&cluster, false, Some(Seconds::DAY)).await.unwrap();
+                assert_eq!(record.draining_versions(), versions, "another drain time keeps the sessions");
+            }
             for call in 1..=2 {
                 let record = roll_back(&cluster, true, None).await.unwrap();
                 let live: Vec<Role> = record.state.versions.iter().map(|version| version.role).collect();

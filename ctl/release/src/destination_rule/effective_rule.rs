@@ -270,7 +270,8 @@ fn same(one: &Reference, other: &Reference) -> bool {
     (&one.namespace, &one.name) == (&other.namespace, &other.name)
 }
 
-fn labels(object: Option<&Value>) -> BTreeMap<String, String> {
+/// The labels in a field of an object.
+pub(crate) fn labels(object: Option<&Value>) -> BTreeMap<String, String> {
     let entries = object.and_then(Value::as_object).into_iter().flatten();
     entries.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }

@@ -15,5 +15,6 @@ mod merge_policy;
 mod merge_policy_tests;
 
 pub use conflict::{Clients, RuleConflict};
+pub(crate) use effective_rule::labels;
 pub use effective_rule::{CalledService, Client, Effective, HostRule, ROOT_NAMESPACE, effective};
 pub use merge_policy::merge_rule;

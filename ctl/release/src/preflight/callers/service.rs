@@ -8,6 +8,7 @@
 //! [Waypoints](https://istio.io/latest/docs/ambient/usage/waypoint/): `istio.io/use-waypoint`, `istio.io/ingress-use-waypoint`.
 
 use super::{Callers, UnroutedCalls};
+use crate::destination_rule::labels;
 use crate::object::Reference;
 use crate::preflight::PodLabels;
 use crate::routing::narrower;
@@ -111,11 +112,6 @@ fn has_host(entry: &Value, release: &Release) -> bool {
 
 fn namespace_of(object: &Value) -> Option<&str> {
     object.pointer("/metadata/namespace").and_then(Value::as_str)
-}
-
-fn labels(of: Option<&Value>) -> PodLabels {
-    let pairs = of.and_then(Value::as_object).into_iter().flatten();
-    pairs.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 /// The other Services, and `ServiceEntry`s, that select pods of a Service whatever their version, and lead to the same port of theirs; without a port to any
