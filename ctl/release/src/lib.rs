@@ -4,7 +4,6 @@
 //! The rooms, the lowest first: each imports rooms below it alone (`wasm-tests/tests/architecture/floors.rs`).
 //!
 //! ```text
-//! yaml              YAML with positions, and edits that keep comments
 //! format            human-readable quantities
 //! stats             the interval of an observed share, and tests against the expected one
 //! label_selector    which labels a selector matches
@@ -81,6 +80,5 @@ pub mod state;
 pub mod stats;
 pub mod status;
 pub mod train;
-pub mod yaml;
 
 pub use embedded_module::{EmbeddedModule, ModuleDigest};

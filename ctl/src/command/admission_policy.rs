@@ -10,8 +10,8 @@ use crate::{Error, Outcome, module};
 use canary_release::plan::VERSION_ANNOTATION;
 use canary_release::rbac::record_name;
 use canary_release::spec::{Mode, Release};
-use canary_release::yaml;
 use clap::Args;
+use placed_yaml as yaml;
 use serde_json::{Value, json};
 
 /// Print a policy for the API server that refuses a Helm upgrade without the post-renderer

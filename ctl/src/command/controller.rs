@@ -12,8 +12,8 @@ use canary_controller::{
 use canary_operations::{Access, Cluster, RolloutDriver};
 use canary_release::resource::crd;
 use canary_release::spec::{Label, Release, Seconds};
-use canary_release::yaml;
 use clap::{ArgAction, Args};
+use placed_yaml as yaml;
 use serde::Serialize;
 use std::fmt;
 use std::net::SocketAddr;

@@ -3,8 +3,8 @@
 use crate::report::{self, Printer};
 use crate::{Error, Outcome};
 use canary_release::resource::crd;
-use canary_release::yaml;
 use clap::Args;
+use placed_yaml as yaml;
 
 /// Print the definition of canary.yaml as a kind of Kubernetes, so that a release can be an object of a cluster
 #[derive(Clone, Copy, Debug, Args)]

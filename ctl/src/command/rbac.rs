@@ -9,8 +9,8 @@ use canary_release::rbac::{
     add_twin_rights, rules, secrets,
 };
 use canary_release::spec::{Mode, Release};
-use canary_release::yaml;
 use clap::Args;
+use placed_yaml as yaml;
 use serde_json::{Value, json};
 
 /// Print the rights that steering a release needs, as roles and their bindings

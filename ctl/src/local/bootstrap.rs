@@ -3,7 +3,7 @@
 use super::{Error, Layout, RESOURCE_NAME};
 use assignment::contract::{HeaderNames, Position};
 use canary_release::manifest::untrusted_headers;
-use canary_release::yaml::Template;
+use placed_yaml::Template;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::prototype::{self, set};
 use super::{Error, State};
-use canary_release::yaml::Template;
+use placed_yaml::Template;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

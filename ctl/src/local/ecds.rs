@@ -3,7 +3,7 @@
 use super::Error;
 use assignment::FilterConfig;
 use assignment::contract::ContractError;
-use canary_release::yaml::Template;
+use placed_yaml::Template;
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("../../../envoyfilter-templates/local-ecds.yaml");

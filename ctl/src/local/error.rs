@@ -2,7 +2,7 @@
 
 use crate::hint::{Hint as _, ShellCommand};
 use canary_release::config;
-use canary_release::yaml::EditError;
+use placed_yaml::EditError;
 use std::path::PathBuf;
 use std::time::Duration;
 use strum::{IntoStaticStr, VariantNames};

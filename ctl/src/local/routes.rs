@@ -4,7 +4,7 @@ use super::clusters::cluster_name;
 use super::prototype::{self, add, part, set};
 use super::{Entry, Error, State};
 use assignment::contract::{HeaderNames, SessionAffinity};
-use canary_release::yaml::Template;
+use placed_yaml::Template;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

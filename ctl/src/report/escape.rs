@@ -4,7 +4,7 @@
 //! zero-width characters: Unicode Technical Report 36) is written as its number. Which characters these are is what `str::escape_debug`
 //! escapes for the same reason.
 
-use canary_release::yaml::{self, Node, Value};
+use placed_yaml::{self as yaml, Node, Value};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -222,7 +222,7 @@ mod tests {
         for text in &texts {
             let report = serde_json::json!({text.as_str(): [text, {"a": text}], "b": 1});
             let json = serde_json::to_string_pretty(&report).unwrap();
-            let yaml = canary_release::yaml::block(&report).unwrap();
+            let yaml = placed_yaml::block(&report).unwrap();
             for (escaped, source) in [(self::json(&json), &json), (self::yaml(&yaml), &yaml)] {
                 let read: serde_json::Value = serde_saphyr::from_str(&escaped).unwrap();
                 assert_eq!(read, report, "{source} became {escaped}");

@@ -2,7 +2,7 @@
 
 use super::{PaintedText, escape};
 use canary_release::file;
-use canary_release::yaml::Fault;
+use placed_yaml::Fault;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
@@ -96,7 +96,7 @@ impl Printer {
                 self.write(text.as_str())
             }
             Format::Json => self.write(&(escape::json(&serde_json::to_string_pretty(report)?) + "\n")),
-            Format::Yaml => self.yaml(&canary_release::yaml::block(report).map_err(Error::Yaml)?),
+            Format::Yaml => self.yaml(&placed_yaml::block(report).map_err(Error::Yaml)?),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What Kubernetes is given, byte for byte.
 
 use crate::cli_fixture::{CliFixture, golden, repository};
-use canary_release::yaml;
+use placed_yaml as yaml;
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt as _;
 

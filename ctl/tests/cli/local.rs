@@ -3,7 +3,8 @@
 use crate::cli_fixture::{CliFixture, golden, repository};
 use assignment::FilterConfig;
 use canary_ctl::local::{Environment, State};
-use canary_release::{file, yaml};
+use canary_release::file;
+use placed_yaml as yaml;
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 

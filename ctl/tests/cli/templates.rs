@@ -1,7 +1,7 @@
 //! The templates stand by themselves.
 
 use crate::cli_fixture::repository;
-use canary_release::yaml;
+use placed_yaml as yaml;
 
 #[test]
 fn every_template_is_one_valid_document_that_says_why_it_exists() {

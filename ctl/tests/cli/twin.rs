@@ -3,7 +3,7 @@
 mod hostile;
 
 use crate::cli_fixture::{CliFixture, golden, repository};
-use canary_release::yaml;
+use placed_yaml as yaml;
 
 fn chart(image: &str, more: &str) -> String {
     format!(

@@ -2,7 +2,7 @@
 
 use crate::Object;
 use crate::scalar;
-use canary_release::yaml::{self, Entry, Node, Place, SyntaxError};
+use placed_yaml::{self as yaml, Entry, Node, Place, SyntaxError};
 use serde_json::{Map, Value};
 
 /// The largest manifest, in bytes. Helm keeps a release in one Secret of at most 1 MiB, compressed.

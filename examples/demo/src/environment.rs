@@ -6,7 +6,7 @@ use crate::find::Programs;
 use crate::port;
 use crate::process::Process;
 use canary_ctl::local::{Admin, EMPTY_ECDS, Layout, replace};
-use canary_release::yaml::Template;
+use placed_yaml::Template;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::process::Command;

@@ -56,7 +56,7 @@ pub(crate) enum Error {
     Local(#[from] canary_ctl::local::Error),
     /// The embedded canary.yaml does not have the fields that are set in it.
     #[error("cannot fill in canary.yaml")]
-    Template(#[from] canary_release::yaml::EditError),
+    Template(#[from] placed_yaml::EditError),
     /// The output cannot be written.
     #[error(transparent)]
     Output(#[from] canary_ctl::report::Error),

@@ -30,15 +30,16 @@ fn the_crates_depend_on_each_other_as_drawn() {
     assert_eq!(depends_on(&metadata, "assignment"), only(&["contract"]));
     assert_eq!(depends_on(&metadata, "canary-filter"), only(&["assignment"]));
     assert_eq!(depends_on(&metadata, "canary-wasm"), only(&["assignment", "canary-filter"]));
-    assert_eq!(depends_on(&metadata, "canary-release"), only(&["assignment"]));
+    assert_eq!(depends_on(&metadata, "placed-yaml"), only(&[]), "YAML knows no release");
+    assert_eq!(depends_on(&metadata, "canary-release"), only(&["assignment", "placed-yaml"]));
     assert_eq!(depends_on(&metadata, "canary-operations"), only(&["assignment", "canary-release"]));
     assert_eq!(depends_on(&metadata, "cookie-jar"), only(&[]), "the jar stands alone");
-    assert_eq!(depends_on(&metadata, "helm-twins"), only(&["canary-release"]), "for its YAML reader");
+    assert_eq!(depends_on(&metadata, "helm-twins"), only(&["canary-release", "placed-yaml"]));
     let below = only(&["assignment", "canary-operations", "canary-release"]);
     assert_eq!(depends_on(&metadata, "fake-api-server"), below, "the tests of both take its shop");
     assert_eq!(depends_on(&metadata, "canary-dashboard"), below);
     assert_eq!(depends_on(&metadata, "canary-controller"), below);
-    let others = only(&["canary-controller", "canary-dashboard", "cookie-jar", "helm-twins"]);
+    let others = only(&["canary-controller", "canary-dashboard", "cookie-jar", "helm-twins", "placed-yaml"]);
     let libraries = below.into_iter().chain(others).collect();
     assert_eq!(depends_on(&metadata, "canary-ctl"), libraries);
     for kit in ["wasm-host", "programs"] {
@@ -55,7 +56,10 @@ fn the_crates_depend_on_each_other_as_drawn() {
     let decides = "the product's own code decides the simulated rollouts";
     assert_eq!(depends_on(&metadata, "traffic-model"), only(&["assignment", "canary-release"]), "{decides}");
     assert_eq!(depends_on(&metadata, "mesh-lab"), only(&["browser", "envoy-kit", "programs"]));
-    assert_eq!(depends_on(&metadata, "demo"), only(&["browser", "canary-ctl", "canary-release", "programs"]));
+    assert_eq!(
+        depends_on(&metadata, "demo"),
+        only(&["browser", "canary-ctl", "canary-release", "placed-yaml", "programs"])
+    );
     assert!(
         !depends_on(&metadata, "wasm-tests").contains("canary-filter"),
         "the tests use the built module, not the filter's Rust"

@@ -16,7 +16,6 @@ const RELEASE: [&[&str]; 16] = [
         "moved_users",
         "redaction",
         "stats",
-        "yaml",
     ],
     &["object"],
     &["spec"],
@@ -213,7 +212,7 @@ fn paths_of_a_source_are_found_in_trees_and_in_code_and_not_in_its_tests() {
         }
         #[cfg(test)]
         use crate::doctor::Finding;
-        fn after() { crate::yaml::parse() }
+        fn after() { crate::format::counted() }
     ";
     let found: Vec<String> = paths(source.parse().unwrap()).iter().map(|path| path.join("::")).collect();
     let expected = [
@@ -225,7 +224,7 @@ fn paths_of_a_source_are_found_in_trees_and_in_code_and_not_in_its_tests() {
         "crate::spec::Name",
         "self::Inner",
         "super::super::two",
-        "crate::yaml::parse",
+        "crate::format::counted",
     ];
     assert_eq!(found, expected);
     let module = module(Path::new("plan/change.rs"));

@@ -46,6 +46,7 @@ fn a_public_type_name_occurs_once_in_a_crate() {
         "ctl/operations/fake-api-server",
         "ctl/release",
         "ctl/twins",
+        "ctl/yaml",
         "examples/demo",
         "examples/shop",
         "filter",

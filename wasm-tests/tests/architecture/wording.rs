@@ -198,7 +198,7 @@ fn doc_comments_name_the_thing_and_noun_clauses_become_fewer() {
 }
 
 /// The number of them in each crate now.
-const NOUN_CLAUSES: [(&str, usize); 9] = [
+const NOUN_CLAUSES: [(&str, usize); 10] = [
     ("assignment", 0),
     ("filter", 0),
     ("ctl/controller", 0),
@@ -208,6 +208,7 @@ const NOUN_CLAUSES: [(&str, usize); 9] = [
     ("ctl/release/src", 0),
     ("ctl/operations/src", 0),
     ("ctl/twins/src", 0),
+    ("ctl/yaml/src", 0),
 ];
 
 fn noun_clauses(folder: &Path) -> usize {

@@ -3,8 +3,8 @@
 use super::{envoy_filter, traffic_extension, wasm_plugin};
 use crate::object::{Reference, Stage};
 use crate::spec::{Mode, Module, Selector};
-use crate::yaml::EditError;
 use assignment::contract::Position;
+use placed_yaml::EditError;
 use serde_json::{Value, json};
 
 /// Every kind that contains a configuration.

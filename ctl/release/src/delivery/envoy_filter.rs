@@ -4,8 +4,8 @@ use super::config_object::{ConfigDocument, ConfigField, ConfigObject};
 use super::select_pods;
 use crate::object::MODULE_BYTES;
 use crate::spec::Module;
-use crate::yaml::{EditError, Template};
 use assignment::contract::Position;
+use placed_yaml::{EditError, Template};
 use serde_json::{Value, json};
 
 const GATEWAY: &str = include_str!("../../../../envoyfilter-templates/gateway-config.yaml");

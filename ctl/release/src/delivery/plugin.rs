@@ -2,7 +2,7 @@
 
 use super::config_object::ConfigDocument;
 use super::select_pods;
-use crate::yaml::{EditError, Template};
+use placed_yaml::{EditError, Template};
 use serde_json::Value;
 
 /// Fills in a template, of which `plugin` is the path of the plugin's own fields: a `TrafficExtension` has them one level deeper

@@ -1,7 +1,7 @@
 //! Which pods an object of Istio is for.
 
 use crate::spec::Selector;
-use crate::yaml::{EditError, Template};
+use placed_yaml::{EditError, Template};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

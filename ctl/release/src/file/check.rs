@@ -2,8 +2,8 @@
 
 use crate::config;
 use crate::spec::{Mode, Release, Routes, version_subset};
-use crate::yaml::{Faults, Node, Place};
 use assignment::contract::{ContractError, SessionAffinity};
+use placed_yaml::{Faults, Node, Place};
 
 const VERSIONS: [&str; 2] = ["spec", "versions"];
 

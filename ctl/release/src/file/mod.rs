@@ -4,7 +4,7 @@ mod check;
 
 use crate::input_file;
 use crate::spec::{Release, read_release};
-use crate::yaml::{self, Fault, Faults, Place, SyntaxError};
+use placed_yaml::{self as yaml, Fault, Faults, Place, SyntaxError};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -129,7 +129,7 @@ impl<'s> Context<'s> {
 
     fn gateway(&mut self, namespace: &str, object: &str, origin: &SourceOrigin) {
         let found = self.sources.find(&["Gateway"], object, namespace);
-        let selector = found.and_then(|gateway| gateway.get("spec.selector")).map(crate::yaml::Node::to_json);
+        let selector = found.and_then(|gateway| gateway.get("spec.selector")).map(placed_yaml::Node::to_json);
         let mut fields =
             vec![("name", Value::from(format!("{namespace}/{object}"))), ("namespace", namespace.into())];
         let is_known = selector.is_some();

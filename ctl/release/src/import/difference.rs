@@ -1,6 +1,6 @@
 //! Differences between a source and the release that was made of it, by importance.
 
-use crate::yaml::Place;
+use placed_yaml::Place;
 use serde::Serialize;
 use std::fmt;
 

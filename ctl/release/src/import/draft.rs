@@ -3,7 +3,7 @@
 use super::Error;
 use super::difference::{Differences, Fate, Importance, SourceOrigin};
 use crate::file;
-use crate::yaml::{Fault, block};
+use placed_yaml::{Fault, block};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;

@@ -2,7 +2,7 @@
 
 use super::difference::{Differences, Fate, Importance, SourceOrigin};
 use super::source::SourceObject;
-use crate::yaml::{Entry, Node, Value};
+use placed_yaml::{Entry, Node, Value};
 
 /// The handling of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,8 +26,8 @@ pub use difference::{Difference, Fate, Importance, SourceOrigin};
 pub use fields::{FieldRule, covers};
 pub use steps::{MoveAction, MoveStep, ObjectName};
 
-use crate::yaml::SyntaxError;
 use common::Context;
+use placed_yaml::SyntaxError;
 use serde::Serialize;
 use source::Sources;
 

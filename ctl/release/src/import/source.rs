@@ -2,7 +2,7 @@
 
 use super::difference::SourceOrigin;
 use super::{Error, SourceText};
-use crate::yaml::{self, Entry, Node, Value};
+use placed_yaml::{self as yaml, Node, Value};
 
 #[derive(Clone, Debug)]
 pub(super) struct SourceObject {
@@ -116,89 +116,5 @@ impl SourceObject {
 
     pub(super) fn text(&self, path: &str) -> Option<&str> {
         self.get(path)?.as_text()
-    }
-}
-
-/// Reading without faults: an importer takes what it understands.
-impl Node {
-    pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
-        self.entries().iter().find(|entry| entry.key == name)
-    }
-
-    pub(super) fn entries(&self) -> &[Entry] {
-        match &self.value {
-            Value::Mapping(entries) => entries,
-            _ => &[],
-        }
-    }
-
-    pub(super) fn items(&self) -> &[Self] {
-        match &self.value {
-            Value::Sequence(items) => items,
-            _ => &[],
-        }
-    }
-
-    pub(super) fn at(&self, path: &str) -> Option<&Self> {
-        path.split('.').try_fold(self, |node, name| node.get(name))
-    }
-
-    /// A scalar that is more than nothing.
-    pub(super) fn as_text(&self) -> Option<&str> {
-        match &self.value {
-            Value::Scalar(text, _) if self.kind() != "nothing" => Some(text),
-            _ => None,
-        }
-    }
-
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
-        self.get(name)?.as_text()
-    }
-
-    pub(super) fn number(&self, name: &str) -> Option<f64> {
-        self.text(name)?.parse().ok().filter(|number: &f64| number.is_finite())
-    }
-
-    pub(super) fn is_true(&self, name: &str) -> bool {
-        self.text(name) == Some("true")
-    }
-
-    /// The items under a name.
-    pub(super) fn list(&self, name: &str) -> &[Self] {
-        self.get(name).map_or(&[], Self::items)
-    }
-
-    /// True if it sets nothing: no value, an empty one, false or zero.
-    pub(super) fn is_off(&self) -> bool {
-        match &self.value {
-            Value::Scalar(text, _) => self.kind() == "nothing" || matches!(text.as_str(), "" | "false" | "0"),
-            Value::Sequence(items) => items.is_empty(),
-            Value::Mapping(entries) => entries.is_empty(),
-        }
-    }
-
-    /// The same as JSON, scalars as YAML 1.2 reads them.
-    pub(super) fn to_json(&self) -> serde_json::Value {
-        match &self.value {
-            Value::Scalar(text, is_plain) => scalar(text, *is_plain),
-            Value::Sequence(items) => items.iter().map(Self::to_json).collect(),
-            Value::Mapping(entries) => {
-                entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect()
-            }
-        }
-    }
-}
-
-fn scalar(text: &str, is_plain: bool) -> serde_json::Value {
-    let number = || {
-        let begins = text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first));
-        begins.then(|| text.parse::<serde_json::Number>().ok()).flatten()
-    };
-    match text {
-        _ if !is_plain => text.into(),
-        "" | "~" | "null" => serde_json::Value::Null,
-        "true" => true.into(),
-        "false" => false.into(),
-        _ => number().map_or_else(|| text.into(), serde_json::Value::Number),
     }
 }

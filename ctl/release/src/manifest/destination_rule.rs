@@ -3,8 +3,8 @@
 use super::ReleaseInstance;
 use crate::manifest::Error;
 use crate::spec::{Release, version_subset};
-use crate::yaml::Template;
 use assignment::contract::{HeaderNames, SessionAffinity};
+use placed_yaml::Template;
 use serde_json::{Value, json};
 
 const TEMPLATE: &str = include_str!("../../../../envoyfilter-templates/destinationrule.yaml");

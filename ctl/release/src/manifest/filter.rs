@@ -4,8 +4,8 @@ use super::proxy_group::ProxyGroup;
 use super::untrusted_headers;
 use crate::delivery::select_pods;
 use crate::manifest::{Error, Options};
-use crate::yaml::Template;
 use assignment::contract::{HeaderNames, Position};
+use placed_yaml::Template;
 use serde_json::json;
 
 const GATEWAY: &str = include_str!("../../../../envoyfilter-templates/gateway-filter.yaml");

@@ -10,8 +10,8 @@ use super::destination_rule::object_name;
 use super::object_metadata::with_metadata;
 use super::{Error, ReleaseInstance};
 use crate::spec::{Release, version_subset};
-use crate::yaml::Template;
 use assignment::contract::HeaderNames;
+use placed_yaml::Template;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

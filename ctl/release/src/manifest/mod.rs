@@ -40,9 +40,9 @@ pub use virtual_service::route_bindings;
 
 use crate::config::{self, SigningKeys};
 use crate::spec::{Module, Routes};
-use crate::yaml::EditError;
 use assignment::FilterConfig;
 use object_metadata::with_metadata;
+use placed_yaml::EditError;
 use std::collections::BTreeMap;
 
 /// The reason for which no manifests can be made.

@@ -6,7 +6,7 @@
 use super::Error;
 use crate::config::{self, Disagreement, REVISION_FIELD, quoted};
 use crate::spec::{MANAGED_BY, ObjectMetadata, REVISION, Release};
-use crate::yaml::{EditError, Template};
+use placed_yaml::{EditError, Template};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

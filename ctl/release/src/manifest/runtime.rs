@@ -10,8 +10,8 @@ use super::{ReleaseInstance, SharedMetadata};
 use crate::manifest::Error;
 use crate::object::{Manifest, NamespacedName, Stage};
 use crate::spec::Selector;
-use crate::yaml::Template;
 use assignment::contract::Position;
+use placed_yaml::Template;
 
 const TEMPLATE: &str = include_str!("../../../../envoyfilter-templates/wasm-runtime.yaml");
 

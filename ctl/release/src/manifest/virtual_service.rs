@@ -6,8 +6,8 @@ use crate::manifest::Error;
 use crate::object::Reference;
 use crate::routing::{HostBinding, MESH, ROUTE_KIND, RouteStart, covers_mesh};
 use crate::spec::{Release, Routes, version_subset};
-use crate::yaml::{EditError, Template, block};
 use assignment::contract::{HeaderNames, Position};
+use placed_yaml::{EditError, Template, block};
 use serde_json::{Map, Value, json};
 
 const TEMPLATE: &str = include_str!("../../../../envoyfilter-templates/virtualservice.yaml");

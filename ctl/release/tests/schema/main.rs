@@ -14,8 +14,8 @@ mod pointers;
 
 use canary_release::file;
 use canary_release::spec::json_schema;
-use canary_release::yaml::Fault;
 use every_field::{Validator, all_pointers, on_a_cluster, on_this_machine, with_a_secret};
+use placed_yaml::Fault;
 use pointers::node;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;

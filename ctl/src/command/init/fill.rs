@@ -2,7 +2,7 @@
 
 use super::Init;
 use super::init_options::{Gateways, InitOptions, Known};
-use canary_release::yaml::{EditError, Template};
+use placed_yaml::{EditError, Template};
 use serde_json::{Map, Value, json};
 
 const BY_SESSION: &str = include_str!("../../../../examples/session-cookie/canary.yaml");

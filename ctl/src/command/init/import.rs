@@ -165,7 +165,7 @@ fn steps_text(steps: &[MoveStep]) -> Result<String, Error> {
             let _ = writeln!(text, "#    {}", hint::move_command(action));
         }
         if let Some(object) = &step.object {
-            text.push_str(&canary_release::yaml::block(object).map_err(crate::report::Error::Yaml)?);
+            text.push_str(&placed_yaml::block(object).map_err(crate::report::Error::Yaml)?);
         }
     }
     Ok(text)

@@ -7,7 +7,7 @@ use crate::{counts, cpu};
 use assignment::Reason;
 use browser::Connection;
 use canary_ctl::local::{Bootstrap, Filter, Layout, bootstrap, ecds, replace};
-use canary_release::yaml::Template;
+use placed_yaml::Template;
 use envoy_kit::{self as envoy, Envoy, Options, free_ports};
 use programs::artifact;
 use serde_json::{Value, json};

@@ -28,7 +28,7 @@ pub(crate) enum BenchError {
     Spec(#[from] canary_release::file::Error),
     /// A template has another shape than this program expects.
     #[error("the bootstrap's template has another shape")]
-    Template(#[from] canary_release::yaml::EditError),
+    Template(#[from] placed_yaml::EditError),
     /// The keys do not sign.
     #[error("expected a key that signs `{0}`, found none")]
     Unsigned(&'static str),

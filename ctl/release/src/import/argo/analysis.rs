@@ -6,7 +6,7 @@ use super::super::fields::check;
 use super::super::source::SourceObject;
 use super::metrics;
 use super::{ANALYSIS_TEMPLATE, BLUE_GREEN, CANARY};
-use crate::yaml::Node;
+use placed_yaml::Node;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Templates name templates; deeper ones are left out, which is noted.

@@ -7,7 +7,7 @@ use super::super::query::{VERSION, replace_service, replace_variables};
 use super::super::source::SourceObject;
 use super::condition::{Bounds, failure, success};
 use super::{BLUE_GREEN, CANARY, HASH};
-use crate::yaml::Node;
+use placed_yaml::Node;
 use std::collections::BTreeMap;
 
 /// Values by name; without one where it is not known before the analysis.

@@ -6,7 +6,7 @@ use super::super::steps::{ISTIO, MoveAction, MoveStep, NO_LABEL, ObjectName, obj
 use super::service::{destination_rule, route_objects, service_name};
 use super::versions::RolloutVersions;
 use super::{BLUE_GREEN, CANARY, HASH};
-use crate::yaml::Node;
+use placed_yaml::Node;
 use serde_json::{Map, Value, json};
 
 /// Replaces an unknown hash. The API server refuses it as a label, so the object is not applied by mistake.

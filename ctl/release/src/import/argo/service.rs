@@ -5,7 +5,7 @@ use super::super::difference::{BEHAVIOUR, SourceOrigin};
 use super::super::draft::DraftField;
 use super::super::source::SourceObject;
 use super::{BLUE_GREEN, CANARY};
-use crate::yaml::Node;
+use placed_yaml::Node;
 use serde_json::{Value, json};
 
 pub(super) fn read(context: &mut Context<'_>) {

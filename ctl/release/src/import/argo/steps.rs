@@ -4,7 +4,7 @@ use super::super::common::{Context, duration, percent, seconds};
 use super::super::difference::{BEHAVIOUR, Fate, GUARD, SourceOrigin};
 use super::super::draft::DraftField;
 use super::{BLUE_GREEN, CANARY};
-use crate::yaml::Node;
+use placed_yaml::Node;
 use serde_json::Value;
 
 /// The least time of a step: a driver observes each ten seconds.

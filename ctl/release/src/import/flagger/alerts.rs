@@ -6,7 +6,7 @@ use super::super::draft::DraftField;
 use super::super::fields::check;
 use super::super::source::SourceObject;
 use super::{ALERT_PROVIDER, Analysis};
-use crate::yaml::Node;
+use placed_yaml::Node;
 use serde_json::{Value, json};
 
 const FORMATS: [(&str, &str); 3] = [("slack", "slack"), ("discord", "discord"), ("msteams", "teams")];

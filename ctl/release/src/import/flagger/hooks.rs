@@ -5,7 +5,7 @@ use super::super::difference::{COSMETIC, Fate, GUARD};
 use super::super::draft::DraftField;
 use super::{Analysis, service_name};
 use crate::spec::HookType;
-use crate::yaml::Node;
+use placed_yaml::Node;
 use serde_json::Value;
 
 /// A notification is given up after this.

@@ -7,7 +7,7 @@ use super::super::fields::check;
 use super::super::metric::{Metric, is_asked, note_service};
 use super::super::query::{VERSION, replace_service, replace_variables};
 use super::{Analysis, METRIC_TEMPLATE, service_name, target};
-use crate::yaml::Node;
+use placed_yaml::Node;
 
 /// The queries of Flagger's Istio observer, about the workload of a version.
 const BUILT_IN: [(&str, &str); 2] = [

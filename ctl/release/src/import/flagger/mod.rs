@@ -14,7 +14,7 @@ use super::common::Context;
 use super::difference::BEHAVIOUR;
 use super::draft::DraftField;
 use super::fields::check;
-use crate::yaml::Node;
+use placed_yaml::Node;
 
 /// Reads the Canary into the draft.
 pub(super) fn read(context: &mut Context<'_>) {

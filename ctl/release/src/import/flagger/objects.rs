@@ -94,7 +94,7 @@ fn providers(context: &mut Context<'_>) {
 
 fn service(context: &mut Context<'_>) -> Value {
     let subject = context.subject;
-    let field = |name: &str| subject.get(&format!("spec.service.{name}")).map(crate::yaml::Node::to_json);
+    let field = |name: &str| subject.get(&format!("spec.service.{name}")).map(placed_yaml::Node::to_json);
     let mut port = Map::new();
     port.insert("name".to_owned(), field("portName").unwrap_or_else(|| "http".into()));
     port.insert("port".to_owned(), field("port").unwrap_or_else(|| 80.into()));
@@ -140,7 +140,7 @@ fn common_labels(context: &mut Context<'_>) -> Value {
 
 fn routes(context: &Context<'_>) -> Value {
     let subject = context.subject;
-    let field = |name: &str| subject.get(&format!("spec.service.{name}")).map(crate::yaml::Node::to_json);
+    let field = |name: &str| subject.get(&format!("spec.service.{name}")).map(placed_yaml::Node::to_json);
     let service = service_name(context);
     let mut route = Map::new();
     for (theirs, istio) in [

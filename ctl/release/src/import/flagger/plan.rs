@@ -4,7 +4,7 @@ use super::super::common::{Context, duration, percent};
 use super::super::difference::{BEHAVIOUR, GUARD, SourceOrigin};
 use super::super::draft::DraftField;
 use super::Analysis;
-use crate::yaml::Node;
+use placed_yaml::Node;
 use serde_json::Value;
 
 /// More steps are no plan here, and Flagger's `stepWeight: 1` would have a hundred.

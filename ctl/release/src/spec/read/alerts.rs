@@ -2,7 +2,7 @@
 
 use super::secret_source::url_or_source;
 use crate::spec::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, Label, ReceiverEndpoint};
-use crate::yaml::{Node, Section};
+use placed_yaml::{Node, Section};
 
 /// Each alert is sent to all of them.
 pub(in crate::spec) const MAX_RECEIVERS: usize = 10;

@@ -7,7 +7,7 @@ use crate::spec::{
     PrometheusServer, QueryTemplate, QueryVariables, ReleaseName, Reporter, RolloutMetric, Seconds,
     ServerAddress, Service, Versions,
 };
-use crate::yaml::{Node, Section};
+use placed_yaml::{Node, Section};
 
 /// Each one is two requests in its interval.
 pub(in crate::spec) const MAX_METRICS: usize = 10;

@@ -1,7 +1,7 @@
 //! `delivery`: how the filter reaches the proxies.
 
 use crate::spec::release::{Delivery, EMBEDDED, Endpoint, Local, Mode, Module};
-use crate::yaml::{Entry, Place, Section};
+use placed_yaml::{Entry, Place, Section};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::analysis::MetricSubject;
 use crate::spec::{Label, ReleaseDependency, ReleaseName};
-use crate::yaml::{Node, Section};
+use placed_yaml::{Node, Section};
 
 /// A driver reads the record of each with every observation.
 pub(in crate::spec) const MAX_DEPENDENCIES: usize = 20;

@@ -3,7 +3,7 @@
 use super::rollout::checked;
 use super::secret_source::{secret_source, url_or_source};
 use crate::spec::{AlertSpec, HookEndpoint, HookSpec, HookType, Label, RolloutHook, Seconds};
-use crate::yaml::{Node, Section};
+use placed_yaml::{Node, Section};
 
 /// Each of them may be called in each interval.
 pub(in crate::spec) const MAX_HOOKS: usize = 20;

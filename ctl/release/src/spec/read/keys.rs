@@ -1,7 +1,7 @@
 //! `identifyBy`: where the user's key may be, in order.
 
-use crate::yaml::{Node, Section, Value};
 use assignment::contract::KeySource;
+use placed_yaml::{Node, Section, Value};
 
 const KINDS: &str = "expected one of cookie, header, query, jwt, identity, client-address";
 

@@ -16,11 +16,11 @@ use super::{
     Cookies, Gateway, Label, MetadataError, ObjectMetadata, Release, ReleaseName, Routes, Selector, Service,
     Session, Versions,
 };
-use crate::yaml::{Faults, Node, Section, Value};
 pub(crate) use analysis::MAX_QUERY;
 use analysis::MetricSubject;
 use assignment::Weight;
 use assignment::contract::{CacheControl, ExpiryAction, SameSite, SessionAffinity};
+use placed_yaml::{Faults, Node, Section, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;

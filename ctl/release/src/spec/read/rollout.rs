@@ -10,9 +10,9 @@ use crate::spec::rollout::{
     DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
 };
 use crate::spec::{Label, LatencyPercentile, Milliseconds, Percentage, Seconds, SlowerThan};
-use crate::yaml::{Entry, Node, Section};
 use assignment::Weight;
 use assignment::contract::Stickiness;
+use placed_yaml::{Entry, Node, Section};
 use std::collections::BTreeMap;
 
 pub(in crate::spec) const FAILURE_ACTIONS: [(&str, FailureAction); 3] =

@@ -1,7 +1,7 @@
 //! Where a secret stands. No fault repeats a text, because it may be the secret itself.
 
 use crate::spec::{Label, SecretSource, SecretUrl};
-use crate::yaml::{Node, Section};
+use placed_yaml::{Node, Section};
 
 /// Reads `url`, or the place that `urlFrom` names; a fault is recorded where there is neither or both.
 pub(super) fn url_or_source(

@@ -4,8 +4,8 @@ use crate::spec::duration::Seconds;
 use crate::spec::names::Label;
 use crate::spec::read::keys;
 use crate::spec::release::{Overrides, Session};
-use crate::yaml::Section;
 use assignment::contract::{Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, Stickiness};
+use placed_yaml::Section;
 use std::collections::BTreeSet;
 
 pub(in crate::spec) const STICKINESS: [(&str, Stickiness); 2] =

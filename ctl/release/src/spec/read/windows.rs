@@ -1,7 +1,7 @@
 //! `spec.rollout.windows`: when a rollout may send more users to the canary.
 
 use crate::spec::{Day, RolloutWindow, TimeOfDay, TimeZoneName};
-use crate::yaml::{Node, Section};
+use placed_yaml::{Node, Section};
 use std::collections::BTreeSet;
 
 /// More than this no week has use for.

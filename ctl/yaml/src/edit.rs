@@ -9,6 +9,10 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Template {
     text: String,
+    /// The tree of the text.
+    root: Node,
+    /// Edits of the text that do not overlap. Parsing is most of the work, so that many of them are made at once.
+    edits: Vec<(Range<usize>, String)>,
 }
 
 /// The error of filling in a document: always a fault of the template or of the code that fills it, never of a user.
@@ -56,8 +60,7 @@ impl Template {
     /// If it is no YAML, or more than one document.
     pub fn new(text: impl Into<String>) -> Result<Self, EditError> {
         let text = text.into();
-        parse(&text)?;
-        Ok(Self { text })
+        Ok(Self { root: parse(&text)?, text, edits: Vec::new() })
     }
 
     /// Whether it has a field.
@@ -65,9 +68,9 @@ impl Template {
     /// # Errors
     ///
     /// If an edit has left no YAML.
-    pub fn has(&self, path: &str) -> Result<bool, EditError> {
-        let root = parse(&self.text)?;
-        Ok(parent_of(&root, path).is_some_and(|(parent, name)| parent.get(name).is_some()))
+    pub fn has(&mut self, path: &str) -> Result<bool, EditError> {
+        self.edit()?;
+        Ok(parent_of(&self.root, path).is_some_and(|(parent, name)| parent.get(name).is_some()))
     }
 
     /// Sets a field, which may be a new one of an existing mapping. It takes the place of a comment that shows it: of
@@ -75,14 +78,19 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// If the path does not exist.
+    /// If the path does not exist, or the edit leaves no YAML.
     pub fn set(&mut self, path: &str, value: impl Serialize) -> Result<&mut Self, EditError> {
         let failed = |reason: String| EditError::Value { path: path.to_owned(), reason };
         let value = serde_json::to_value(value).map_err(|error| failed(error.to_string()))?;
-        let root = parse(&self.text)?;
-        let slot = self.slot(&root, path, &value).ok_or_else(|| EditError::Missing(path.to_owned()))?;
+        let is_separate = |slot: &Slot| self.edits.iter().all(|(range, _)| !touches(range, &slot.range));
+        let mut slot = self.slot(path, &value).filter(is_separate);
+        if slot.is_none() {
+            self.edit()?;
+            slot = self.slot(path, &value);
+        }
+        let slot = slot.ok_or_else(|| EditError::Missing(path.to_owned()))?;
         let rendered = render(&value, &slot).map_err(failed)?;
-        self.text.replace_range(slot.range, &format!("{}{rendered}", slot.prefix));
+        self.edits.push((slot.range, format!("{}{rendered}", slot.prefix)));
         Ok(self)
     }
 
@@ -90,11 +98,11 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// If it does not exist.
+    /// If it does not exist, or the edit leaves no YAML.
     pub fn remove(&mut self, path: &str) -> Result<&mut Self, EditError> {
-        let root = parse(&self.text)?;
+        self.edit()?;
         let missing = || EditError::Missing(path.to_owned());
-        let (parent, name) = parent_of(&root, path).ok_or_else(missing)?;
+        let (parent, name) = parent_of(&self.root, path).ok_or_else(missing)?;
         let range = match &parent.value {
             Value::Mapping(entries) => {
                 let entry = entries.iter().find(|entry| entry.key == name).ok_or_else(missing)?;
@@ -113,7 +121,7 @@ impl Template {
         }
         let after = self.text.get(range.end..).unwrap_or_default();
         let end = range.end + after.find('\n').map_or(after.len(), |newline| newline + 1);
-        self.text.replace_range(start..end, "");
+        self.edits.push((start..end, String::new()));
         Ok(self)
     }
 
@@ -122,13 +130,26 @@ impl Template {
     /// # Errors
     ///
     /// If an edit has left no YAML.
-    pub fn finish(self) -> Result<String, EditError> {
-        parse(&self.text)?;
+    pub fn finish(mut self) -> Result<String, EditError> {
+        self.edit()?;
         Ok(self.text)
     }
 
-    fn slot(&self, root: &Node, path: &str, value: &serde_json::Value) -> Option<Slot> {
-        let (parent, name) = parent_of(root, path)?;
+    /// Makes the edits, the last of the text first: the places of the others stay.
+    fn edit(&mut self) -> Result<(), EditError> {
+        if self.edits.is_empty() {
+            return Ok(());
+        }
+        self.edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+        for (range, with) in self.edits.drain(..) {
+            self.text.replace_range(range, &with);
+        }
+        self.root = parse(&self.text)?;
+        Ok(())
+    }
+
+    fn slot(&self, path: &str, value: &serde_json::Value) -> Option<Slot> {
+        let (parent, name) = parent_of(&self.root, path)?;
         let is_flow = self.text.get(parent.range.clone())?.starts_with(['{', '[']);
         match &parent.value {
             Value::Mapping(entries) => {
@@ -163,6 +184,10 @@ impl Template {
             Value::Scalar(..) => None,
         }
     }
+}
+
+fn touches(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start <= other.end && other.start <= one.end
 }
 
 /// The node that holds the last part of a path, and that part.
@@ -266,6 +291,33 @@ mod tests {
         let expected =
             "spec:\n  a: 1\n  name: shop\n  # names: y\n  more:\n    b: 3\n  #   c: 2\n  # end\n  z: 2\n";
         assert_eq!(template.finish().unwrap(), expected);
+    }
+
+    #[test]
+    fn edits_at_once_make_what_one_after_the_other_makes() {
+        let edits = [
+            ("metadata/name", json!("shop")),
+            ("spec/http/0", json!({"route": {"to": "v1"}, "weight": 1})),
+            ("spec/http/0/weight", json!(3)),
+            ("spec/http/0/route/to", json!("v2")),
+            ("spec/http/0/route/new", json!(null)),
+            ("spec/tls", json!({"a": 1})),
+            ("spec/tls/b", json!([2])),
+            ("spec/more", json!(true)),
+            ("spec/hosts", json!(["b"])),
+            ("metadata/labels", json!({"x": "y"})),
+            ("metadata/labels", json!({"z": "y"})),
+        ];
+        let mut at_once = Template::new(TEXT).unwrap();
+        let mut text = TEXT.to_owned();
+        for (path, value) in edits {
+            at_once.set(path, &value).unwrap();
+            let mut template = Template::new(text).unwrap();
+            template.set(path, &value).unwrap();
+            text = template.finish().unwrap();
+        }
+        assert_eq!(at_once.finish().unwrap(), text);
+        assert!(text.contains("to: v2") && text.contains("weight: 3"), "{text}");
     }
 
     #[test]

@@ -3,11 +3,14 @@
 //! `serde` stops at the first fault and drops the places of values. `canary.yaml` needs every fault with its line and
 //! column, and manifests keep their comments; both need the tree.
 
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
 mod comments;
 mod dialect;
 mod edit;
 mod limits;
 mod parse;
+mod read;
 mod section;
 mod tree;
 

@@ -235,7 +235,7 @@ impl<'a> Section<'a> {
 }
 
 /// The known word for `did you mean`, if one is near enough.
-pub(crate) fn nearest(word: &str, known: &[&str]) -> Option<String> {
+fn nearest(word: &str, known: &[&str]) -> Option<String> {
     const NEAR_ENOUGH: f64 = 0.75;
     let similarity = |known: &str| strsim::jaro_winkler(&word.to_lowercase(), &known.to_lowercase());
     let (score, best) = known
