@@ -205,7 +205,7 @@ impl FakeApi {
             return request::failure(422, "Invalid", denial.message);
         }
         let response = state.store.respond(request);
-        if request.is_write() {
+        if request.is_seen_by_controllers() {
             state.push();
         } else if request.method == http::Method::GET {
             let State { store, controllers, .. } = &mut *state;

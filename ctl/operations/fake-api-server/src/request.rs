@@ -2,6 +2,7 @@
 
 use http::{Method, Response};
 use kube::client::Body;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -43,6 +44,11 @@ impl Request {
         self.method != Method::GET && !self.path.ends_with("reviews") && !self.is_dry_run()
     }
 
+    /// Whether istiod and Kubernetes' controllers see what it changes: they read no Leases.
+    pub(super) fn is_seen_by_controllers(&self) -> bool {
+        self.is_write() && !self.path.contains("/leases")
+    }
+
     pub(super) fn is_dry_run(&self) -> bool {
         self.query.contains_key("dryRun")
     }
@@ -65,7 +71,7 @@ impl Request {
     }
 }
 
-pub(super) fn json(code: u16, body: &Value) -> Response<Body> {
+pub(super) fn json(code: u16, body: &impl Serialize) -> Response<Body> {
     let response = Response::builder().status(code).header("content-type", "application/json");
     response.body(Body::from(serde_json::to_vec(body).unwrap())).unwrap()
 }

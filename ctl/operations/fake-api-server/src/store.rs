@@ -5,8 +5,19 @@ use super::request::{Request, conflicts, failure, json};
 use super::server_side_apply::{applied, updated};
 use http::{Method, Response};
 use kube::client::Body;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// The response to a list, without a copy of the objects.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct List<'s> {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: Value,
+    items: Vec<&'s Value>,
+}
 
 /// Path of a collection, and the name of an object in it.
 type Key = (String, String);
@@ -178,10 +189,13 @@ impl Store {
         let is_selected = |object: &&Value| {
             wanted.iter().all(|(name, value)| object["metadata"]["labels"][*name] == *value)
         };
-        let is_in = |((of, _), _): &(&Key, &Value)| of == collection || without_namespace(of) == collection;
+        let is_of_all = !collection.contains("/namespaces/");
+        let is_in = |((of, _), _): &(&Key, &Value)| {
+            of == collection || is_of_all && without_namespace(of) == collection
+        };
         let objects = self.objects.iter().filter(is_in).map(|(_, object)| object);
-        let items: Vec<&Value> = objects.filter(is_selected).collect();
-        json(200, &json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items}))
+        let items = objects.filter(is_selected).collect();
+        json(200, &List { kind: "List", api_version: "v1", metadata: json!({}), items })
     }
 
     fn commit(&mut self, request: &Request, key: Key, after: Value) -> Response<Body> {
