@@ -57,6 +57,14 @@ follow() {
     wait "$1"
 }
 
+# The mesh tests install and run what is packed here.
+published() {
+    stage "what is published" tools/dist.sh --quick || return
+    CANARY_ARCHIVE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.tar.gz)
+    CANARY_IMAGE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.oci.tar)
+    export CANARY_ARCHIVE CANARY_IMAGE
+}
+
 lab_is_built() {
     wait "$LAB" || {
         cat "$TARGET_DIR/lab.log" >&2
@@ -70,6 +78,14 @@ quick_tests() {
     mapfile -t tests < <(tests_but "${KUBERNETES[@]}" "$@")
     cargo_test --no-fail-fast --lib --bins --examples "${tests[@]}" -- --skip tests_as_root:: || status=$?
     cargo_test --no-fail-fast --doc || status=$?
+    return "$status"
+}
+
+# The demo after them: its Envoy takes ports that tests expect to be free.
+quick_tests_and_demo() {
+    local status=0
+    quick_tests "$@" || status=$?
+    stage "demo" "$TARGET_DIR"/debug/demo --once || status=$?
     return "$status"
 }
 
@@ -91,14 +107,15 @@ mesh_tests() {
 # processors.
 every_test() {
     local status=0 quick api mesh
-    in_background quick.log quick_tests operations
+    in_background quick.log quick_tests_and_demo operations
     quick=$!
+    published || status=$?
     stage "lab" lab_is_built
     in_background mesh.log mesh_tests
     mesh=$!
     in_background api.log api_tests operations
     api=$!
-    say "the tests that need no Kubernetes"
+    say "the tests that need no Kubernetes, and the demo"
     follow "$quick" quick.log || status=$?
     say "the tests of Kubernetes' API"
     follow "$api" api.log || status=$?
@@ -128,19 +145,17 @@ if [ "$PART" = quick ]; then
     exit
 fi
 
-stage "what is published" tools/dist.sh --quick
-# The mesh tests install and run what was packed.
-CANARY_ARCHIVE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.tar.gz)
-CANARY_IMAGE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.oci.tar)
-export CANARY_ARCHIVE CANARY_IMAGE
 case $PART in
 all) stage "tests" every_test ;;
 mesh)
+    published
     stage "lab" lab_is_built
     stage "tests of Kubernetes' API" api_tests
     stage "tests of the mesh" mesh_tests
+    stage "demo" "$TARGET_DIR"/debug/demo --once
     ;;
 long)
+    published
     stage "lab" lab_is_built
     stage "Flagger, Argo Rollouts, GitOps tools" tools/peers.sh flagger loadtester argo-rollouts gitops
     stage "every Envoy" cargo_test --no-fail-fast --test envoy --test kit
@@ -148,7 +163,6 @@ long)
     exit
     ;;
 esac
-stage "demo" "$TARGET_DIR"/debug/demo --once
 # Envoy's V8 behaves differently on the two: a test may be red on one kind alone.
 if grep -qsw ospke /proc/cpuinfo; then say "this processor has memory protection keys"; else
     say "this processor has no memory protection keys"
