@@ -65,7 +65,7 @@ pub struct KindNumbers {
     /// The same if the canary loses more than twice as many sessions: only then it is rolled back for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence_of_more_than_twice: Option<f64>,
-    /// The canary's rate of failures minus stable's, at the same time.
+    /// The canary's rate of failures minus stable's, at the same time, less 2.5 standard errors.
     pub difference: f64,
     /// The ratio of the failure rates, canary to stable; nothing if one of both had no failure.
     #[serde(skip_serializing_if = "Option::is_none")]
