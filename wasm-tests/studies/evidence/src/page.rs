@@ -37,7 +37,7 @@ Requests of one user fail together, which such a test does not know. So what one
 * **The end of a pod.** Its users lose their sessions one after another, in many intervals. For ten minutes lost sessions of the canary count in one interval for each of its
   pods that has ended. That interval says as much as the share of the canary in the pods allows: twice as likely where both versions have as many.
 * **A login.** A login by GET sets another session cookie, as a response does that has lost the session. So a canary is rolled back for lost sessions only if the evidence is
-  as large that it loses *more than twice* as many. Below that it is held, and a person decides.
+  as large that it loses *more than twice* as many. Below that the rollout goes on to steps of at most 25 % of the users, where more sessions tell one from the other. Then it is held, and a person decides.
 * **A day.** Half of the stake is bet in parts, one each hour, so that the second day is guarded as the first.
 * **Clusters.** The logarithm is divided by how much more failures of stable cluster by group than chance explains, without stable's four worst groups.
 
@@ -62,7 +62,7 @@ const LIMITS: &str = "## What a rollout cannot see
 | wrong content with status 200, an empty page | no | a hook that looks at the page, or a metric of the application |
 | a session that is lost while its cookie stays as it is, and a redirect to the login | no | let the application delete or renew the cookie; `clientErrors: true` where it answers 401 |
 | a session that is lost on a POST | no: a login is a POST that changes the session, too | |
-| whether a GET that changes the session is a login or a loss | no: cookies and status are the same, and users who lose sessions silently log in more often, too. Up to about twice as many hold the rollout, and no more | a person: `rollout promote`, or `lostSessions: false`; logins by POST |
+| whether a GET that changes the session is a login or a loss | no: cookies and status are the same, and users who lose sessions silently log in more often, too. Up to about twice as many hold the rollout at 25 % of the users, and no more | a person: `rollout promote`, or `lostSessions: false`; logins by POST |
 | sessions that are lost by less than 0.25 points of the responses | no | |
 | sessions that end earlier, but later than a step lasts | no: only sessions of the present step are compared | a longer last step |
 | another sign key of sessions where sessions stay on their version | no: none meets it before the promotion | `stickiness: user` with `lostSessions: true` |

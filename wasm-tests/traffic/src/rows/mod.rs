@@ -40,7 +40,7 @@ const QUICK: [&str; 25] = [
     "bad: +1 points @200",
     "bad: hangs with 10% @20",
     "bad: loses sessions, 0.1% to 3.1% @200",
-    "bad: loses sessions, 2% to 5% @20",
+    "bad: loses sessions, 2% to 5% @200",
     "bad: loses 3% of sessions, pods of both restart each hour @20",
     "bad: users, +5 points, a bot of 2% fails 100% @200",
     "bad: users, +5 points, 3 bots of 5% fail 20% @20",
