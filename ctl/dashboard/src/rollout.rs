@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 /// A rollout that goes by itself.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RolloutProgress {
     /// Its state, as a sentence.
     pub summary: String,
@@ -36,7 +36,7 @@ pub struct StepView {
 }
 
 /// The numbers of one kind of failure.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceView {
     /// The numbers of both versions, as a sentence.
@@ -44,10 +44,6 @@ pub struct EvidenceView {
     /// The ratio of the failure rates, and the number of users who met a failure; nothing without a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The likelihood ratio of the counts if the canary fails more often.
-    pub evidence: f64,
-    /// The canary is rolled back at this evidence.
-    pub rollback_at: f64,
 }
 
 impl RolloutProgress {
@@ -73,12 +69,11 @@ impl RolloutProgress {
     /// The same with what was observed; `None` if the record has no rollout.
     pub fn of_report(report: &RolloutReport) -> Option<Self> {
         let view = Self::of_record(report.record.rollout.as_deref()?);
-        let evidence = report.assessment.kinds.iter().map(|kind| EvidenceView {
-            text: kind.to_string(),
-            detail: kind.detail(),
-            evidence: kind.evidence,
-            rollback_at: kind.rollback_at,
-        });
+        let evidence = report
+            .assessment
+            .kinds
+            .iter()
+            .map(|kind| EvidenceView { text: kind.to_string(), detail: kind.detail() });
         Some(Self {
             phase: Some(report.decision.phase.to_string()),
             reason: Some(report.decision.reason.clone()),

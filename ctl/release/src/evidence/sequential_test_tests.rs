@@ -169,7 +169,9 @@ fn the_difference_of_rates_is_that_of_the_same_time() {
     let test = test_of(&[incident, after]);
     let (canary, stable) = (test.counts().canary.total().rate(), test.counts().stable.total().rate());
     assert!(canary < stable, "{canary} {stable}");
-    assert!(test.rate_difference() > 0.009, "{}", test.rate_difference());
+    let difference = |variation| test.rollout.differences.difference(variation);
+    assert!(difference(Variation::default()) > 0.009, "{}", difference(Variation::default()));
+    assert!(difference(test.rollout.variation) < 0.0, "two intervals are no rate: {test:?}");
 }
 
 #[test]
