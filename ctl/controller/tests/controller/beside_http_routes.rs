@@ -29,6 +29,9 @@ fn an_edit_of_the_owners_route_is_followed() {
         let mut elsewhere = edited.clone();
         elsewhere["metadata"]["namespace"] = json!("blog");
         assert_eq!(reconciler.affected(&elsewhere), [], "routes of other namespaces are refused by `apply`");
+        let mut calls = edited.clone();
+        calls["kind"] = json!("GRPCRoute");
+        assert_eq!(reconciler.affected(&calls), ["shop/shop".parse().unwrap()], "a route of another kind");
         fixture.reconcile(&reconciler).await;
         let paths = paths(&fixture.api.state());
         assert!(paths.contains(&json!("/basket")) && !paths.contains(&json!("/cart")), "{paths:?}");

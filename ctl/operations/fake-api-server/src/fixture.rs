@@ -115,6 +115,17 @@ pub fn shop_with_http_route() -> FakeApi {
     api
 }
 
+/// The same with a `GRPCRoute` of its owner for calls of the same host.
+pub fn shop_with_grpc_route() -> FakeApi {
+    let api = shop_with_http_route();
+    let backend = json!([{"name": "shop", "port": 80}]);
+    let rules = json!([{"matches": [{"method": {"service": "shop.Cart"}}], "backendRefs": backend}]);
+    api.state().create(&json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GRPCRoute",
+    "metadata": {"name": "calls", "namespace": SHOP},
+    "spec": {"parentRefs": [{"namespace": INGRESS, "name": "edge"}], "hostnames": ["shop.example.com"], "rules": rules}}));
+    api
+}
+
 /// The release of that shop, with changes to its `spec`.
 pub fn release_beside_http_routes(changes: &Value) -> Release {
     let mut all = json!({"routes": "gateway-api",

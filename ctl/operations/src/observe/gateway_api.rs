@@ -1,4 +1,4 @@
-//! Reads the objects that routes of our own beside `HTTPRoute`s follow from: the Service, the routes, and their Gateways.
+//! Reads the objects that routes of our own beside routes of others follow from: the Service, the routes, and their Gateways.
 
 use crate::observe::rules::namespaces;
 use crate::{Cluster, Error};
@@ -6,7 +6,7 @@ use canary_release::object::{NamespacedName, Reference};
 use canary_release::plan::{GatewayApiObjects, Observed, Outdated};
 use canary_release::preflight::DefaultRoute;
 use canary_release::record::Record;
-use canary_release::routing::{GATEWAY_API, HTTP_ROUTE_KIND};
+use canary_release::routing::GATEWAY_API;
 use canary_release::spec::{ReleaseName, Routes, ServiceHost};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,13 +28,8 @@ impl Cluster {
             .collect();
         let (service, gateways) =
             tokio::try_join!(self.client.get(&service), self.client.get_all(&gateways))?;
-        let (routes, is_partial) = match self.client.list(GATEWAY_API, HTTP_ROUTE_KIND, "").await {
-            Err(Error::Forbidden { .. }) => {
-                (self.client.http_routes_everywhere(&namespaces(record, namespace)).await?, true)
-            }
-            Err(Error::Refused { code: 404, .. }) => (Vec::new(), false),
-            listed => (listed?, false),
-        };
+        let (routes, is_partial) =
+            self.client.header_routes_everywhere(&namespaces(record, namespace)).await?;
         let gateways = gateways.into_values().collect();
         Ok((GatewayApiObjects { service, routes, gateways }, is_partial))
     }

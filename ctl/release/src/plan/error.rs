@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// There is no route of others to write routes beside.
     #[error(
-        "expected an HTTPRoute at a Gateway of the release that leads to Service `{service}`, found none"
+        "expected an HTTPRoute or a GRPCRoute at a Gateway of the release that leads to Service `{service}`, found none"
     )]
     NothingBeside { service: String },
     /// The Service does not select pods.

@@ -1,6 +1,6 @@
 //! What our routes are: the owner's rules for each version, in as many objects as the limits ask for.
 
-use super::kit::{HEADERS, created, edge, gateway, grant, route, rule, siblings};
+use super::kit::{HEADERS, created, edge, gateway, grant, grpc_route, route, rule, siblings};
 use serde_json::{Value, json};
 
 fn derived(routes: &[Value]) -> Vec<Value> {
@@ -54,6 +54,63 @@ fn a_rule_without_matches_is_repeated_for_every_path() {
     let matches = &ours["spec"]["rules"][1]["matches"];
     let header = json!({"type": "Exact", "name": "x-canary-version", "value": HEADERS[1]});
     assert_eq!(*matches, json!([{"path": {"type": "PathPrefix", "value": "/"}, "headers": [header]}]));
+}
+
+#[test]
+fn a_rule_for_calls_is_repeated_with_its_methods_and_filters_in_an_object_of_its_kind() {
+    let filter = json!({"type": "RequestHeaderModifier", "requestHeaderModifier": {"remove": ["x-a"]}});
+    let rules = json!([
+        {
+            "matches": [{"method": {"service": "shop.Cart", "method": "Pay"}, "headers": [{"name": "x-b", "value": "1"}]},
+                {"method": {"type": "Exact", "service": "shop.Stock"}}],
+            "filters": [filter],
+            "backendRefs": [{"name": "shop", "port": 9000}],
+        },
+        {"backendRefs": [{"name": "shop", "port": 9000}]},
+    ]);
+    let header =
+        |number: usize| json!({"type": "Exact", "name": "x-canary-version", "value": HEADERS[number - 1]});
+    let of_version = |number: usize| {
+        let backends = json!([{"name": format!("shop-v{number}"), "port": 9000}]);
+        let matches = json!([
+            {"method": {"service": "shop.Cart", "method": "Pay"},
+                "headers": [{"name": "x-b", "value": "1"}, header(number)]},
+            {"method": {"type": "Exact", "service": "shop.Stock"}, "headers": [header(number)]},
+        ]);
+        json!({"matches": matches, "filters": [filter], "backendRefs": backends})
+    };
+    let of_all = |number: usize| {
+        let backends = json!([{"name": format!("shop-v{number}"), "port": 9000}]);
+        json!({"matches": [{"headers": [header(number)]}], "backendRefs": backends})
+    };
+    let [ours] = derived(&[grpc_route("shop/calls", &rules)]).try_into().unwrap();
+    assert_eq!(ours["kind"], "GRPCRoute");
+    assert_eq!(ours["metadata"]["name"], "shop-canary.grpc-00");
+    assert_eq!(ours["spec"]["rules"], json!([of_version(1), of_version(2), of_all(1), of_all(2)]));
+}
+
+#[test]
+fn objects_of_two_kinds_have_different_names_also_where_they_have_one_number() {
+    let mut calls = grpc_route("shop/calls", &json!([rule(&json!([{}]), "shop")]));
+    calls["spec"]["hostnames"] = json!(["grpc.example"]);
+    let mut site = route("shop/site", &json!([rule(&json!([{}]), "shop")]));
+    site["spec"]["hostnames"] = json!(["www.example"]);
+    let ours = derived(&[calls, site]);
+    let names: Vec<String> =
+        ours.iter().map(|one| format!("{} {}", one["kind"], one["metadata"]["name"])).collect();
+    assert_eq!(names, [r#""GRPCRoute" "shop-canary.grpc-00""#, r#""HTTPRoute" "shop-canary-00""#]);
+}
+
+#[test]
+fn routes_of_both_kinds_on_one_hostname_are_repeated_where_their_paths_decide() {
+    let calls =
+        grpc_route("shop/calls", &json!([rule(&json!([{"method": {"service": "shop.Cart"}}]), "shop")]));
+    let path = |path: &str| json!([{"path": {"type": "PathPrefix", "value": path}}]);
+    let beside = |rule: Value| siblings(&[calls.clone(), route("shop/site", &json!([rule]))], &[edge()], &[]);
+    assert_eq!(beside(rule(&path("/"), "shop")).unwrap().len(), 2, "a site for all other paths");
+    assert_eq!(beside(rule(&path("/"), "blog")).unwrap().len(), 1);
+    assert_eq!(beside(rule(&path("/shop.Cart/Pay"), "blog")).unwrap().len(), 1);
+    assert!(beside(rule(&path("/shop.Cart"), "blog")).is_err(), "the same paths");
 }
 
 #[test]

@@ -44,6 +44,13 @@ pub(crate) fn route(name: &str, rules: &Value) -> Value {
         "spec": {"parentRefs": [{"namespace": "ingress", "name": "edge"}], "rules": rules}})
 }
 
+/// The same for calls of gRPC.
+pub(crate) fn grpc_route(name: &str, rules: &Value) -> Value {
+    let mut found = route(name, rules);
+    found["kind"] = json!("GRPCRoute");
+    found
+}
+
 pub(crate) fn created(mut route: Value, at: &str) -> Value {
     route["metadata"]["creationTimestamp"] = json!(at);
     route
@@ -56,6 +63,7 @@ pub(crate) fn rule(matches: &Value, service: &str) -> Value {
 
 pub(crate) fn grant(to: &Value) -> Value {
     json!({"metadata": {"namespace": "shop", "name": "grant"}, "spec": {
-        "from": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": "team"}],
+        "from": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": "team"},
+            {"group": "gateway.networking.k8s.io", "kind": "GRPCRoute", "namespace": "team"}],
         "to": [to]}})
 }

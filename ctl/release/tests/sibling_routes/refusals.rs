@@ -1,6 +1,6 @@
 //! What is refused, each by name, and all of it at once.
 
-use super::kit::{created, edge, grant, route, rule, siblings};
+use super::kit::{created, edge, grant, grpc_route, route, rule, siblings};
 use serde_json::{Value, json};
 
 /// The refusals of routes, as texts.
@@ -38,6 +38,53 @@ fn a_regular_expression_to_the_service_is_refused() {
 }
 
 #[test]
+fn a_regular_expression_for_calls_to_the_service_is_refused() {
+    let matches = json!([{"method": {"type": "RegularExpression", "service": "shop[.].*"}}]);
+    let found = refused(&[grpc_route("shop/calls", &json!([rule(&matches, "shop")]))]);
+    let expected = "`spec.rules[0]` of GRPCRoute shop/calls matches methods by a regular expression, and no specification says which \
+        rules it precedes";
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn rules_of_both_kinds_whose_order_no_specification_says_are_refused() {
+    let order = |kinds: [(&str, &str); 2]| {
+        let [one, other] = kinds.map(|(kind, name)| format!("`spec.rules[0]` of {kind} {name}"));
+        format!("no specification says whether {one} or {other} gets requests that match both")
+    };
+    let calls = |matches: &Value, service: &str| grpc_route("shop/calls", &json!([rule(matches, service)]));
+    let site = |matches: &Value, service: &str| route("shop/site", &json!([rule(matches, service)]));
+    let (grpc, http) = (("GRPCRoute", "shop/calls"), ("HTTPRoute", "shop/site"));
+    let path = |kind: &str, value: &str| json!([{"path": {"type": kind, "value": value}}]);
+    let cart = json!([{"method": {"service": "shop.Cart", "method": "Pay"}}]);
+    let all = json!([{}]);
+    let pay = path("Exact", "/shop.Cart/Pay");
+    for (owners, expected) in [
+        ([calls(&cart, "shop"), site(&pay, "blog")], order([grpc, http])),
+        ([calls(&cart, "blog"), site(&pay, "shop")], order([http, grpc])),
+        ([calls(&all, "shop"), site(&path("PathPrefix", "/"), "blog")], order([grpc, http])),
+        ([calls(&all, "shop"), site(&path("RegularExpression", "/a"), "blog")], order([grpc, http])),
+    ] {
+        assert_eq!(refused(&owners), [expected], "{owners:#?}");
+    }
+    let mut elsewhere = site(&pay, "blog");
+    elsewhere["spec"]["hostnames"] = json!(["blog.example"]);
+    assert!(siblings(&[calls(&cart, "shop"), elsewhere], &[edge()], &[]).is_ok(), "another hostname");
+}
+
+#[test]
+fn routes_of_the_same_second_of_which_one_has_the_beginning_of_the_others_name_are_refused() {
+    // To the specification `shop/web` is the first one; istiod compares `web~` and `web-blog~`.
+    let header = |name: &str| json!([{"headers": [header(name)]}]);
+    let to_shop = route("shop/web", &json!([rule(&header("x-a"), "shop")]));
+    let to_blog = route("shop/web-blog", &json!([rule(&header("x-b"), "blog")]));
+    let [found] = refused(&[to_shop.clone(), to_blog.clone()]).try_into().unwrap();
+    assert!(found.starts_with("no specification says whether"), "{found}");
+    let later = created(to_blog, "2026-01-01T00:00:01Z");
+    assert!(siblings(&[to_shop, later], &[edge()], &[]).is_ok());
+}
+
+#[test]
 fn a_regular_expression_to_others_is_refused_only_where_requests_may_match_both() {
     let path = |headers: &Value| json!([{"path": {"type": "RegularExpression", "value": "/a.*"}, "headers": headers}]);
     let to_shop = rule(&json!([{"headers": [{"name": "x-a", "value": "1"}]}]), "shop");
@@ -72,6 +119,14 @@ fn fields_that_cannot_be_repeated_are_refused_by_name() {
         ),
     ] {
         assert_eq!(one(&rule), [format!("{rule_of} `{field}`, which cannot be repeated for a version")]);
+    }
+    for (matches, field) in [
+        (json!([{"path": {"value": "/"}}]), "matches.path"),
+        (json!([{"method": {"service": "a", "type": "Glob"}}]), "matches.method.type: Glob"),
+    ] {
+        let found = refused(&[grpc_route("shop/calls", &json!([rule(&matches, "shop")]))]);
+        let place = "`spec.rules[0]` of GRPCRoute shop/calls";
+        assert_eq!(found, [format!("{place} has `{field}`, which cannot be repeated for a version")]);
     }
 }
 

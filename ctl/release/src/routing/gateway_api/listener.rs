@@ -5,7 +5,7 @@
 //! a route has the hostnames that are its own and the listener's, the narrower one of each two, or without any those of the
 //! listener. Rules with a more specific hostname precede all others, so only those of equal hostnames compete.
 
-use super::http_route::{list, name_of};
+use super::gateway_route::{list, name_of};
 use crate::object::NamespacedName;
 use crate::routing::narrower;
 use serde_json::Value;

@@ -7,11 +7,12 @@
 //! Gateway API 1.7.0: an object has 16 rules and 128 matches at the most, a match 16 headers. A longer path precedes any number of
 //! headers, so each of the owner's matches is repeated; of equal paths more headers precede fewer, whichever object is older.
 
-use super::http_route::{HttpMatch, HttpRoute, HttpRule, list, name_of, unknown_field};
-use super::leads::{GATEWAY_API, HTTP_ROUTE_KIND, WholeService, backends, is, leads_to_whole_service};
+use super::gateway_route::{GatewayRoute, RouteMatch, RouteRule, list, name_of, unknown_field};
+use super::leads::{GATEWAY_API, WholeService, backends, is, leads_to_whole_service};
 use super::listener::{Attachment, ParentGateway, attachments};
 use super::proof::prove;
-use super::refusal::{RulePlace, SiblingRefusal};
+use super::refusal::SiblingRefusal;
+use super::route_kind::RouteKind;
 use super::version_objects::is_numbered;
 use crate::object::{FIELD_MANAGER, NamespacedName};
 use crate::routing::is_ours;
@@ -53,7 +54,7 @@ pub struct VersionRoute<'v> {
 
 /// A route of others at the Gateways of the release.
 pub(super) struct OwnerRoute<'o> {
-    pub(super) route: HttpRoute<'o>,
+    pub(super) route: GatewayRoute<'o>,
     pub(super) attachments: BTreeSet<Attachment>,
     /// The backend of each rule that leads to the Service, by the position of the rule.
     pub(super) leading: BTreeMap<usize, &'o Value>,
@@ -62,6 +63,7 @@ pub(super) struct OwnerRoute<'o> {
 /// An object of ours, and which of the owners' rules each of its rules repeats, for which version.
 pub(super) struct SiblingRoute {
     pub(super) object: Value,
+    kind: RouteKind,
     pub(super) repeats: Vec<Repeated>,
     parents: Vec<Value>,
     matches: usize,
@@ -75,7 +77,7 @@ pub(super) struct Repeated {
     pub(super) version: usize,
 }
 
-/// Our routes beside these `HTTPRoute`s, in the order in which they have to be created; none if no rule leads to the Service.
+/// Our routes beside these `HTTPRoute`s and `GRPCRoute`s, in the order in which they have to be created; none if no rule leads to the Service.
 ///
 /// `routes` are all of the cluster. Those of ours among them, from an earlier call, are replaced and not repeated; their age counts.
 ///
@@ -115,7 +117,7 @@ fn read_owners<'o>(
         if attachments.is_empty() {
             continue;
         }
-        match HttpRoute::read(object) {
+        match GatewayRoute::read(object) {
             Ok(route) => {
                 let leading = leading(&route, context.service);
                 owners.push(OwnerRoute { route, attachments, leading });
@@ -124,14 +126,16 @@ fn read_owners<'o>(
         }
     }
     owners.sort_by(|one, other| {
-        (one.route.created, &one.route.name).cmp(&(other.route.created, &other.route.name))
+        let age = |owner: &OwnerRoute<'o>| (owner.route.created, owner.route.name.clone(), owner.route.kind);
+        age(one).cmp(&age(other))
     });
     (owners, refusals)
 }
 
 /// Whether an object is one of those that we write for this release.
 fn is_sibling(object: &Value, context: &SiblingContext<'_>) -> bool {
-    is_ours(object) && is_numbered(&name_of(object).1, context.name)
+    let kind = object.get("kind").and_then(Value::as_str).and_then(RouteKind::of);
+    is_ours(object) && kind.is_some_and(|kind| is_numbered(&name_of(object).1, &kind.prefix(context.name)))
 }
 
 /// Whether a route at one of these Gateways leads to the Service.
@@ -139,14 +143,14 @@ pub(crate) fn leads_from(route: &Value, gateways: &[ParentGateway], service: Who
     !attachments(route, gateways).is_empty() && leads_to_whole_service(route, service)
 }
 
-fn leading<'o>(route: &HttpRoute<'o>, service: WholeService<'_>) -> BTreeMap<usize, &'o Value> {
-    let backend = |rule: &HttpRule<'o>| backends(rule.body).find(|one| is(one, route.object, service));
+fn leading<'o>(route: &GatewayRoute<'o>, service: WholeService<'_>) -> BTreeMap<usize, &'o Value> {
+    let backend = |rule: &RouteRule<'o>| backends(rule.body).find(|one| is(one, route.object, service));
     let rules = route.rules.iter().enumerate();
     rules.filter_map(|(index, rule)| Some((index, backend(rule)?))).collect()
 }
 
 fn refusals_of(owner: &OwnerRoute<'_>, index: usize, context: &SiblingContext<'_>) -> Vec<SiblingRefusal> {
-    let place = || RulePlace { route: owner.route.name.clone(), rule: index };
+    let place = || owner.route.place(index);
     let (Some(rule), Some(backend)) = (owner.route.rules.get(index), owner.leading.get(&index)) else {
         return Vec::new();
     };
@@ -158,7 +162,7 @@ fn refusals_of(owner: &OwnerRoute<'_>, index: usize, context: &SiblingContext<'_
         .or_else(|| Some(format!("backendRefs.{}", unknown_field(backend, &BACKEND_FIELDS)?)));
     found.extend(unknown.map(|field| SiblingRefusal::UnknownField { place: place(), field }));
     let routing = HeaderNames::default().routing;
-    let any = |wrong: &dyn Fn(&HttpMatch) -> bool| rule.matches.iter().any(wrong);
+    let any = |wrong: &dyn Fn(&RouteMatch) -> bool| rule.matches.iter().any(wrong);
     if any(&|one| one.path.is_regex()) {
         found.push(SiblingRefusal::RegexPath { place: place() });
     }
@@ -170,8 +174,7 @@ fn refusals_of(owner: &OwnerRoute<'_>, index: usize, context: &SiblingContext<'_
     }
     let namespace = context.service.namespace;
     if owner.route.name.0 != namespace {
-        let missing =
-            context.versions.iter().filter(|version| !is_granted(&owner.route.name.0, version, context));
+        let missing = context.versions.iter().filter(|version| !is_granted(&owner.route, version, context));
         found.extend(missing.map(|version| SiblingRefusal::MissingGrant {
             place: place(),
             namespace: namespace.to_owned(),
@@ -181,10 +184,10 @@ fn refusals_of(owner: &OwnerRoute<'_>, index: usize, context: &SiblingContext<'_
     found
 }
 
-/// Whether a route of a namespace may lead to the Service of a version.
-fn is_granted(namespace: &str, version: &VersionRoute<'_>, context: &SiblingContext<'_>) -> bool {
+/// Whether a route may lead to the Service of a version.
+fn is_granted(route: &GatewayRoute<'_>, version: &VersionRoute<'_>, context: &SiblingContext<'_>) -> bool {
     let service = WholeService { namespace: context.service.namespace, name: version.service };
-    super::leads::is_granted((HTTP_ROUTE_KIND, namespace), service, context.grants)
+    super::leads::is_granted((route.kind.name(), &route.name.0), service, context.grants)
 }
 
 /// Our objects: those of equal parents and hostnames together, within the limits.
@@ -193,7 +196,7 @@ fn repeat(
     context: &SiblingContext<'_>,
 ) -> Result<Vec<SiblingRoute>, BTreeSet<SiblingRefusal>> {
     let mut found: Vec<SiblingRoute> = Vec::new();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<(RouteKind, &str), usize> = BTreeMap::new();
     for (owner, seen) in owners.iter().enumerate() {
         let parents = parents(&seen.route, context.gateways);
         for (&rule, backend) in &seen.leading {
@@ -202,8 +205,10 @@ fn repeat(
                 let index = if let Some(index) = room(&found, seen, &parents, body.matches.len()) {
                     index
                 } else {
-                    let count = counts.entry(seen.route.name.0.as_str()).or_default();
-                    found.push(SiblingRoute::new(seen, &parents, &format!("{}-{count:02}", context.name)));
+                    let kind = seen.route.kind;
+                    let count = counts.entry((kind, seen.route.name.0.as_str())).or_default();
+                    let name = format!("{}-{count:02}", kind.prefix(context.name));
+                    found.push(SiblingRoute::new(seen, &parents, &name));
                     *count += 1;
                     found.len() - 1
                 };
@@ -216,7 +221,8 @@ fn repeat(
     }
     let too_many = counts.into_iter().filter(|(_, count)| *count > MAX_OBJECTS);
     let refusals: BTreeSet<SiblingRefusal> = too_many
-        .map(|(namespace, count)| SiblingRefusal::TooManyObjects {
+        .map(|((kind, namespace), count)| SiblingRefusal::TooManyObjects {
+            kind,
             namespace: namespace.to_owned(),
             count,
             most: MAX_OBJECTS,
@@ -226,7 +232,7 @@ fn repeat(
 }
 
 /// The parents of a route that run the filter.
-fn parents(route: &HttpRoute<'_>, gateways: &[ParentGateway]) -> Vec<Value> {
+fn parents(route: &GatewayRoute<'_>, gateways: &[ParentGateway]) -> Vec<Value> {
     let all = list(route.object.pointer("/spec/parentRefs")).iter();
     let ours = all.filter(|parent| gateways.iter().any(|gateway| gateway.is_parent(parent, &route.name.0)));
     ours.cloned().collect()
@@ -236,7 +242,8 @@ fn parents(route: &HttpRoute<'_>, gateways: &[ParentGateway]) -> Vec<Value> {
 fn room(found: &[SiblingRoute], owner: &OwnerRoute<'_>, parents: &[Value], matches: usize) -> Option<usize> {
     let hostnames = owner.route.object.pointer("/spec/hostnames");
     let index = found.iter().rposition(|one| {
-        one.parents == parents
+        one.kind == owner.route.kind
+            && one.parents == parents
             && one.object.pointer("/spec/hostnames") == hostnames
             && name_of(&one.object).0 == owner.route.name.0
     })?;
@@ -245,9 +252,9 @@ fn room(found: &[SiblingRoute], owner: &OwnerRoute<'_>, parents: &[Value], match
 }
 
 /// A rule for a version: the owner's, with the header in each match and the version's Service in the place of the plain one.
-fn sibling_rule(rule: &HttpRule<'_>, backend: &Value, version: &VersionRoute<'_>) -> Value {
+fn sibling_rule(rule: &RouteRule<'_>, backend: &Value, version: &VersionRoute<'_>) -> Value {
     let header = json!({"type": "Exact", "name": HeaderNames::default().routing, "value": version.header});
-    let with_header = |one: &HttpMatch| {
+    let with_header = |one: &RouteMatch| {
         let mut body = one.body.clone();
         let mut headers = list(body.get("headers")).to_vec();
         headers.push(header.clone());
@@ -281,9 +288,10 @@ impl SiblingRoute {
         spec.insert("rules".to_owned(), json!([]));
         let metadata = json!({"namespace": owner.route.name.0, "name": name,
             "labels": {"app.kubernetes.io/managed-by": FIELD_MANAGER}});
+        let kind = owner.route.kind;
         let object =
-            json!({"apiVersion": GATEWAY_API, "kind": HTTP_ROUTE_KIND, "metadata": metadata, "spec": spec});
-        Self { object, repeats: Vec::new(), parents: parents.to_vec(), matches: 0 }
+            json!({"apiVersion": GATEWAY_API, "kind": kind.name(), "metadata": metadata, "spec": spec});
+        Self { object, kind, repeats: Vec::new(), parents: parents.to_vec(), matches: 0 }
     }
 
     fn add(&mut self, rule: Value, matches: usize) {
@@ -296,7 +304,8 @@ impl SiblingRoute {
     /// Its name, and since when it exists.
     pub(super) fn created<'r>(&self, routes: &'r [Value]) -> Option<&'r str> {
         let name: NamespacedName = name_of(&self.object);
-        let before = routes.iter().find(|object| is_ours(object) && name_of(object) == name)?;
+        let is_it = |object: &&Value| is_ours(object) && object.get("kind") == self.object.get("kind");
+        let before = routes.iter().filter(is_it).find(|object| name_of(object) == name)?;
         before.pointer("/metadata/creationTimestamp").and_then(Value::as_str)
     }
 }

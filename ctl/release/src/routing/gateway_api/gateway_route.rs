@@ -1,39 +1,40 @@
-//! An `HTTPRoute` as precedence needs it: its rules and their matches, with the defaults of the specification.
+//! A route as precedence needs it, of whatever kind: its rules and their matches, with the defaults of the specification.
 //!
 //! A match is read strictly: of one with a field that is not known here no order can be said.
-//!
-//! # Source
-//! Gateway API 1.7.0, `HTTPRouteMatch`: a path is `PathPrefix` `/` by default, a header and a query parameter `Exact`; of equal
-//! names (those of headers without case) the first counts.
 
 use super::refusal::{RulePlace, SiblingRefusal};
+use super::route_kind::RouteKind;
 use crate::object::NamespacedName;
 use serde_json::Value;
 
 /// A route object.
 #[derive(Clone, Debug)]
-pub(super) struct HttpRoute<'o> {
+pub(super) struct GatewayRoute<'o> {
     pub(super) object: &'o Value,
+    pub(super) kind: RouteKind,
     pub(super) name: NamespacedName,
     /// RFC 3339 in UTC, as the API server writes it. None of an object that does not exist yet.
     pub(super) created: Option<&'o str>,
-    pub(super) rules: Vec<HttpRule<'o>>,
+    pub(super) rules: Vec<RouteRule<'o>>,
 }
 
 /// A rule, and its matches: at least one.
 #[derive(Clone, Debug)]
-pub(super) struct HttpRule<'o> {
+pub(super) struct RouteRule<'o> {
     pub(super) body: &'o Value,
-    pub(super) matches: Vec<HttpMatch>,
+    pub(super) matches: Vec<RouteMatch>,
 }
 
 /// The conditions of a match.
 #[derive(Clone, Debug)]
-pub(super) struct HttpMatch {
+pub(super) struct RouteMatch {
     pub(super) path: PathMatch,
+    /// That of HTTP.
     pub(super) method: Option<String>,
     pub(super) headers: Vec<ValueMatch>,
     pub(super) query: Vec<ValueMatch>,
+    /// The rule has no matches, and no default is written into it. Istio orders it after one that is empty.
+    pub(super) is_implied: bool,
     /// As it is written, or the default.
     pub(super) body: Value,
 }
@@ -44,6 +45,8 @@ pub(super) enum PathMatch {
     Exact(String),
     /// Whole segments.
     Prefix(String),
+    /// The method of any gRPC service.
+    AnyService(String),
     Regex(String),
 }
 
@@ -56,26 +59,34 @@ pub(super) struct ValueMatch {
     pub(super) value: String,
 }
 
-impl<'o> HttpRoute<'o> {
+impl<'o> GatewayRoute<'o> {
     /// # Errors
     ///
     /// The first match that has a field or a type that is not known here.
     pub(super) fn read(object: &'o Value) -> Result<Self, SiblingRefusal> {
         let name = name_of(object);
+        let kind = object.get("kind").and_then(Value::as_str).and_then(RouteKind::of);
+        let kind = kind.unwrap_or(RouteKind::Http);
         let mut rules = Vec::new();
         for (index, body) in list(object.pointer("/spec/rules")).iter().enumerate() {
             let refuse = |field| SiblingRefusal::UnknownField {
-                place: RulePlace { route: name.clone(), rule: index },
+                place: RulePlace { kind, route: name.clone(), rule: index },
                 field,
             };
-            rules.push(HttpRule { body, matches: matches_of(body).map_err(refuse)? });
+            rules.push(RouteRule { body, matches: kind.matches_of(body).map_err(refuse)? });
         }
         Ok(Self {
             created: object.pointer("/metadata/creationTimestamp").and_then(Value::as_str),
             object,
+            kind,
             name,
             rules,
         })
+    }
+
+    /// One of its rules, by its position.
+    pub(super) fn place(&self, rule: usize) -> RulePlace {
+        RulePlace { kind: self.kind, route: self.name.clone(), rule }
     }
 }
 
@@ -85,7 +96,7 @@ impl PathMatch {
     }
 }
 
-impl HttpMatch {
+impl RouteMatch {
     /// Whether it names a header, given in lower case.
     pub(super) fn names_header(&self, name: &str) -> bool {
         self.headers.iter().any(|header| header.name == name)
@@ -110,59 +121,4 @@ pub(super) fn list(field: Option<&Value>) -> &[Value] {
 pub(super) fn unknown_field(body: &Value, known: &[&str]) -> Option<String> {
     let mut fields = body.as_object().into_iter().flat_map(|fields| fields.keys());
     fields.find(|field| !known.contains(&field.as_str())).cloned()
-}
-
-fn matches_of(rule: &Value) -> Result<Vec<HttpMatch>, String> {
-    let written = list(rule.get("matches"));
-    if written.is_empty() {
-        let every = serde_json::json!({"path": {"type": "PathPrefix", "value": "/"}});
-        return Ok(vec![read_match(&every)?]);
-    }
-    written.iter().map(read_match).collect()
-}
-
-fn read_match(body: &Value) -> Result<HttpMatch, String> {
-    if let Some(field) = unknown_field(body, &["path", "method", "headers", "queryParams"]) {
-        return Err(format!("matches.{field}"));
-    }
-    let headers = read_values(body.get("headers"), "matches.headers", str::to_ascii_lowercase)?;
-    Ok(HttpMatch {
-        path: read_path(body.get("path"))?,
-        method: body.get("method").and_then(Value::as_str).map(str::to_owned),
-        headers,
-        query: read_values(body.get("queryParams"), "matches.queryParams", str::to_owned)?,
-        body: body.clone(),
-    })
-}
-
-fn read_path(path: Option<&Value>) -> Result<PathMatch, String> {
-    let text = |field: &str| path.and_then(|path| path.get(field)).and_then(Value::as_str);
-    let value = text("value").unwrap_or("/").to_owned();
-    match text("type").unwrap_or("PathPrefix") {
-        "Exact" => Ok(PathMatch::Exact(value)),
-        "PathPrefix" => Ok(PathMatch::Prefix(value)),
-        "RegularExpression" => Ok(PathMatch::Regex(value)),
-        other => Err(format!("matches.path.type: {other}")),
-    }
-}
-
-fn read_values(
-    field: Option<&Value>,
-    place: &str,
-    name_as: fn(&str) -> String,
-) -> Result<Vec<ValueMatch>, String> {
-    let mut found: Vec<ValueMatch> = Vec::new();
-    for one in list(field) {
-        let text = |field: &str| one.get(field).and_then(Value::as_str);
-        let is_regex = match text("type").unwrap_or("Exact") {
-            "Exact" => false,
-            "RegularExpression" => true,
-            other => return Err(format!("{place}.type: {other}")),
-        };
-        let name = name_as(text("name").unwrap_or_default());
-        if found.iter().all(|before| before.name != name) {
-            found.push(ValueMatch { name, is_regex, value: text("value").unwrap_or_default().to_owned() });
-        }
-    }
-    Ok(found)
 }

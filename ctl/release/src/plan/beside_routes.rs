@@ -1,4 +1,4 @@
-//! What each version of a release has beside `HTTPRoute`s of others: a Service, the settings of the plain Service, and routes.
+//! What each version of a release has beside routes of others: a Service, the settings of the plain Service, and routes.
 //!
 //! All of it follows from objects of others, so it is worked out again with each `apply`.
 
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 pub struct GatewayApiObjects {
     /// The release's Service.
     pub service: Option<Value>,
-    /// The `HTTPRoute`s of all namespaces that may be listed, ours included.
+    /// The `HTTPRoute`s and `GRPCRoute`s of all namespaces that may be listed, ours included.
     pub routes: Vec<Value>,
     /// The Gateways of the release.
     pub gateways: Vec<Value>,
@@ -34,7 +34,7 @@ pub type Outdated = (Reference, Vec<String>);
 /// # Errors
 ///
 /// If the Service selects no pods, no route leads to it, or one cannot be repeated.
-pub(crate) fn beside_http_routes(
+pub(crate) fn beside_routes(
     release: &ReleaseName,
     record: &Record,
     observed: &Observed,
@@ -89,7 +89,7 @@ impl Observed {
         let is_missing = |object: &Reference| {
             record.objects.iter().any(|(_, known)| known == object) && !self.objects.contains_key(object)
         };
-        let desired = beside_http_routes(release, record, self)?;
+        let desired = beside_routes(release, record, self)?;
         let differs = |object: &&Object| Change::to(object, self.objects.get(&object.reference)).is_some();
         let outdated = desired.iter().filter(|object| !is_missing(&object.reference)).filter(differs);
         Ok(outdated.map(|object| (object.reference.clone(), by.iter().cloned().collect())).collect())
