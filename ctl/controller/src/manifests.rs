@@ -161,6 +161,7 @@ fn rules() -> Value {
         rule("security.istio.io", &["requestauthentications"], &["list"]),
         rule("extensions.istio.io", &["wasmplugins", "trafficextensions"], &write),
         rule(GATEWAY_API_GROUP, &["gateways"], &["get"]),
+        rule(GATEWAY_API_GROUP, &["referencegrants"], &["list"]),
         rule(GATEWAY_API_GROUP, &RouteKind::ALL.map(RouteKind::resource), &write),
         rule("networking.k8s.io", &["ingresses"], &["get", "list"]),
     ])

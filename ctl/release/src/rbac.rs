@@ -303,6 +303,7 @@ fn own(rules: &mut Rules<'_>, release: &Release) {
         rules.add("", "services", [], &verbs);
         rules.add("networking.istio.io", "destinationrules", [], &verbs);
         header_routes(rules, &verbs);
+        rules.add(GATEWAY_API_GROUP, "referencegrants", [], &["list"]);
     }
 }
 

@@ -225,7 +225,12 @@ impl<'c, H: Host> Reconciler<'c, H> {
         let is_route = |kind: &str| RouteKind::of(kind).is_some();
         let is_affected = |owned: &Reference| {
             let is_it = owned.kind == kind && owned.name == name;
-            owned.namespace == namespace && (is_it || is_route(&owned.kind) && is_route(kind))
+            let is_beside = is_route(&owned.kind) && is_route(kind);
+            if owned.namespace == namespace {
+                is_it || is_beside
+            } else {
+                is_beside && names_backend_in(object, &owned.namespace)
+            }
         };
         let owned = self.owned.borrow();
         let affected = owned.iter().filter(|(_, objects)| objects.iter().any(is_affected));
@@ -244,6 +249,13 @@ impl<'c, H: Host> Reconciler<'c, H> {
     pub(crate) const fn cluster(&self) -> &'c Cluster {
         self.cluster
     }
+}
+
+/// Whether a route of the Gateway API names a Service of another namespace than its own: this one.
+fn names_backend_in(route: &Value, namespace: &str) -> bool {
+    let rules = route.pointer("/spec/rules").and_then(Value::as_array).into_iter().flatten();
+    let mut backends = rules.filter_map(|rule| rule.get("backendRefs")?.as_array()).flatten();
+    backends.any(|backend| backend.get("namespace").and_then(Value::as_str) == Some(namespace))
 }
 
 /// The name of an object as a release can have it.

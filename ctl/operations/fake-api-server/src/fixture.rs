@@ -101,7 +101,8 @@ pub fn shop_with_http_route() -> FakeApi {
     let api = shop();
     let mut state = api.state();
     state.store.edit("Service", "shop", |service| service["spec"]["selector"]["version"] = json!("v1"));
-    let listener = json!({"name": "https", "port": 443, "protocol": "HTTPS"});
+    let listener = json!({"name": "https", "port": 443, "protocol": "HTTPS",
+        "allowedRoutes": {"namespaces": {"from": "All"}}});
     state.create(&json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
         "metadata": {"name": "edge", "namespace": INGRESS}, "spec": {"listeners": [listener]}}));
     let backend = json!([{"name": "shop", "port": 80}]);

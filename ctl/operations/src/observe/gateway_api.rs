@@ -1,5 +1,6 @@
-//! Reads the objects that routes of our own beside routes of others follow from: the Service, the routes, and their Gateways.
+//! Reads the objects that routes of our own beside routes of others follow from: the Service, the routes, their Gateways, and what admits them.
 
+use crate::observe::exposure::namespaces_of;
 use crate::observe::rules::namespaces;
 use crate::{Cluster, Error};
 use canary_release::object::{NamespacedName, Reference};
@@ -30,8 +31,12 @@ impl Cluster {
             tokio::try_join!(self.client.get(&service), self.client.get_all(&gateways))?;
         let (routes, is_partial) =
             self.client.header_routes_everywhere(&namespaces(record, namespace)).await?;
-        let gateways = gateways.into_values().collect();
-        Ok((GatewayApiObjects { service, routes, gateways }, is_partial))
+        let gateways: Vec<Value> = gateways.into_values().collect();
+        let grants = self.client.grants(namespace, routes.iter()).await?;
+        let mut names = namespaces_of(&routes);
+        names.insert(namespace);
+        let namespaces = self.selected_namespaces(gateways.iter(), names).await;
+        Ok((GatewayApiObjects { service, routes, gateways, grants, namespaces }, is_partial))
     }
 
     /// Our objects beside routes of others that are no longer what follows from these. `objects` are ours.

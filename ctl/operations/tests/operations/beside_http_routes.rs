@@ -335,15 +335,6 @@ fn the_settings_of_the_plain_service_are_those_of_each_version() {
 /// An object of others that the mode does not work with, and how it is refused.
 type Refused<'r> = (&'r dyn Fn(&FakeApi), &'r str);
 
-fn add_route_of_another_namespace(api: &FakeApi) {
-    let mut route = api.state().store.find("HTTPRoute", "site").unwrap().clone();
-    route["metadata"] = json!({"name": "far", "namespace": "web"});
-    for rule in route["spec"]["rules"].as_array_mut().unwrap() {
-        rule["backendRefs"][0]["namespace"] = json!(SHOP);
-    }
-    api.state().create(&route);
-}
-
 fn take_selector_out(api: &FakeApi) {
     api.state().store.edit("Service", "shop", |service| service["spec"]["selector"] = json!({}));
 }
@@ -356,11 +347,7 @@ fn add_service_of_our_name(api: &FakeApi) {
 #[test]
 fn what_the_mode_does_not_do_is_refused_by_name_before_the_first_write() {
     run(async {
-        let cases: [Refused<'_>; 4] = [
-            (
-                &add_route_of_another_namespace,
-                "HTTPRoute web/far leads to the Service, and routes are written in namespace `shop` alone",
-            ),
+        let cases: [Refused<'_>; 3] = [
             (
                 &|api| api.state().store.remove("HTTPRoute", "site"),
                 "expected an HTTPRoute or a GRPCRoute at a Gateway of the release that leads to Service `shop`, found none",

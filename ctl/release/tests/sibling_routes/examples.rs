@@ -142,22 +142,59 @@ fn objects_stay_within_the_limits_of_the_api() {
 }
 
 #[test]
-fn objects_are_beside_each_route_with_its_parents_and_hostnames() {
+fn objects_are_in_the_namespace_of_the_service_with_parents_and_hostnames_of_each_route() {
     let mut one = route("shop/a", &json!([rule(&json!([{}]), "shop")]));
     one["spec"]["hostnames"] = json!(["a.example"]);
     let mut other = route("team/b", &json!([rule(&json!([{}]), "shop")]));
     other["spec"]["hostnames"] = json!(["b.example"]);
     other["spec"]["rules"][0]["backendRefs"][0]["namespace"] = json!("shop");
-    let grants = [grant(&json!({"group": "", "kind": "Service"}))];
-    let ours = siblings(&[one, other], &[edge()], &grants).unwrap();
+    let mut own = gateway("own", &json!([{"name": "http", "port": 80}]));
+    own["metadata"]["namespace"] = json!("team");
+    other["spec"]["parentRefs"] = json!([{"name": "own"}]);
+    let grants = [grant(&json!({"group": "", "kind": "Service", "name": "shop"}))];
+    let ours = siblings(&[one, other], &[edge(), own], &grants).unwrap();
     let places: Vec<String> = ours
         .iter()
         .map(|one| {
-            let metadata = &one["metadata"];
-            format!("{}/{} {}", metadata["namespace"], metadata["name"], one["spec"]["hostnames"][0])
+            let (metadata, spec) = (&one["metadata"], &one["spec"]);
+            format!(
+                "{}/{} {} {}",
+                metadata["namespace"], metadata["name"], spec["hostnames"][0], spec["parentRefs"][0]
+            )
         })
         .collect();
-    assert_eq!(places, [r#""shop"/"shop-canary-00" "a.example""#, r#""team"/"shop-canary-00" "b.example""#]);
+    let expected = [
+        r#""shop"/"shop-canary-00" "a.example" {"namespace":"ingress","name":"edge"}"#,
+        r#""shop"/"shop-canary-01" "b.example" {"name":"own","namespace":"team"}"#,
+    ];
+    assert_eq!(places, expected);
+}
+
+#[test]
+fn a_route_that_no_listener_admits_or_no_grant_lets_lead_to_the_service_is_not_repeated() {
+    let mut far = route("team/web", &json!([rule(&json!([{}]), "shop")]));
+    far["spec"]["rules"][0]["backendRefs"][0]["namespace"] = json!("shop");
+    let grants = [grant(&json!({"group": "", "kind": "Service"}))];
+    let at =
+        |allowed: Value| gateway("edge", &json!([{"name": "http", "port": 80, "allowedRoutes": allowed}]));
+    let by =
+        |team: &str| json!({"namespaces": {"from": "Selector", "selector": {"matchLabels": {"team": team}}}});
+    let count = |gateway: Value, grants: &[Value]| {
+        siblings(std::slice::from_ref(&far), &[gateway], grants).map(|found| found.len())
+    };
+    assert_eq!(count(edge(), &grants), Ok(1));
+    assert_eq!(count(edge(), &[]), Ok(0), "without a grant");
+    assert_eq!(count(edge(), &[grant(&json!({"group": "", "kind": "Service", "name": "blog"}))]), Ok(0));
+    assert_eq!(count(at(by("shop")), &grants), Ok(0), "of another team");
+    assert_eq!(count(at(json!({"namespaces": {"from": "Same"}})), &grants), Ok(0));
+    assert_eq!(
+        count(at(json!({"namespaces": {"from": "All"}, "kinds": [{"kind": "GRPCRoute"}]})), &grants),
+        Ok(0)
+    );
+    // Labels of a name that is not known.
+    let mut unknown = far.clone();
+    unknown["metadata"]["namespace"] = json!("other");
+    assert_eq!(siblings(&[unknown], &[at(by("shop"))], &grants), Ok(Vec::new()));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Objects, and our routes beside them.
 
 use canary_release::routing::{
-    ParentGateway, SiblingContext, SiblingRefusal, VersionRoute, WholeService, sibling_routes,
+    NamespaceLabels, ParentGateway, SiblingContext, SiblingRefusal, VersionRoute, WholeService,
+    sibling_routes,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -21,9 +22,21 @@ pub(crate) fn siblings(
 ) -> Result<Vec<Value>, BTreeSet<SiblingRefusal>> {
     let gateways: Vec<ParentGateway> = gateways.iter().map(ParentGateway::read).collect();
     let service = WholeService { namespace: "shop", name: "shop" };
-    let context =
-        SiblingContext { name: "shop-canary", service, versions: &VERSIONS, gateways: &gateways, grants };
+    let context = SiblingContext {
+        name: "shop-canary",
+        service,
+        versions: &VERSIONS,
+        gateways: &gateways,
+        grants: Some(grants),
+        namespaces: &namespaces(),
+    };
     sibling_routes(routes, &context)
+}
+
+/// Those whose labels are known.
+pub(crate) fn namespaces() -> NamespaceLabels {
+    let labels = |name: &str| json!({"team": name}).as_object().cloned().unwrap_or_default();
+    ["shop", "team"].map(|name| (name.to_owned(), labels(name))).into()
 }
 
 /// The Gateway `ingress/edge` with a listener for every hostname.
@@ -32,6 +45,12 @@ pub(crate) fn edge() -> Value {
 }
 
 pub(crate) fn gateway(name: &str, listeners: &Value) -> Value {
+    let mut listeners = listeners.clone();
+    for listener in listeners.as_array_mut().unwrap() {
+        if listener["allowedRoutes"].is_null() {
+            listener["allowedRoutes"] = json!({"namespaces": {"from": "All"}});
+        }
+    }
     json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
         "metadata": {"namespace": "ingress", "name": name}, "spec": {"listeners": listeners}})
 }

@@ -1,6 +1,6 @@
 //! What is refused, each by name, and all of it at once.
 
-use super::kit::{created, edge, grant, grpc_route, route, rule, siblings};
+use super::kit::{created, edge, gateway, grant, grpc_route, route, rule, siblings};
 use serde_json::{Value, json};
 
 /// The refusals of routes, as texts.
@@ -148,22 +148,42 @@ fn a_match_with_sixteen_headers_is_refused() {
 }
 
 #[test]
-fn a_route_of_another_namespace_needs_a_grant_for_the_service_of_each_version() {
+fn a_route_of_another_namespace_is_refused_where_a_listener_admits_none_of_the_services() {
     let mut to_shop = rule(&json!([{}]), "shop");
     to_shop["backendRefs"][0]["namespace"] = json!("shop");
     let routes = [route("team/web", &json!([to_shop]))];
-    let missing = |service: &str| {
-        format!(
-            "no ReferenceGrant in namespace `shop` lets `spec.rules[0]` of HTTPRoute team/web lead to Service `{service}`"
-        )
-    };
-    assert_eq!(refused(&routes), [missing("shop-v1"), missing("shop-v2")]);
-    let named = |name: &str| grant(&json!({"group": "", "kind": "Service", "name": name}));
-    assert_eq!(refused_with(&routes, &[named("shop"), named("shop-v1")]), [missing("shop-v2")]);
-    let other_kind = grant(&json!({"group": "", "kind": "Secret"}));
-    assert_eq!(refused_with(&routes, &[other_kind]), [missing("shop-v1"), missing("shop-v2")]);
-    let every = grant(&json!({"group": "", "kind": "Service"}));
-    assert!(siblings(&routes, &[edge()], &[every]).is_ok());
+    let every = [grant(&json!({"group": "", "kind": "Service"}))];
+    let selector = |team: &str| json!({"from": "Selector", "selector": {"matchLabels": {"team": team}}});
+    let listeners = json!([
+        {"name": "all", "port": 80, "allowedRoutes": {"namespaces": {"from": "All"}}},
+        {"name": "team", "port": 81, "allowedRoutes": {"namespaces": selector("team")}},
+        {"name": "shop", "port": 82, "allowedRoutes": {"namespaces": selector("shop")}},
+    ]);
+    let found = siblings(&routes, &[gateway("edge", &listeners)], &every).unwrap_err();
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let expected = "`allowedRoutes` of listener `team` of Gateway ingress/edge admits `spec.rules[0]` of HTTPRoute team/web, and no HTTPRoute \
+        of namespace `shop`";
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn filters_that_may_name_objects_of_another_namespace_are_refused_there() {
+    let grants = [grant(&json!({"group": "", "kind": "Service"}))];
+    for kind in ["RequestMirror", "ExtensionRef", "ExternalAuth"] {
+        let backends = json!([{"name": "shop", "namespace": "shop", "port": 80}]);
+        let filters = json!([{"type": "URLRewrite"}, {"type": kind}]);
+        let mut far = route("team/web", &json!([{"filters": filters, "backendRefs": backends}]));
+        let expected = format!(
+            "`spec.rules[0]` of HTTPRoute team/web has a filter `{kind}`, which may name objects that routes of namespace `shop` may not"
+        );
+        assert_eq!(refused_with(std::slice::from_ref(&far), &grants), [expected.clone()]);
+        let rule = &mut far["spec"]["rules"][0];
+        rule["backendRefs"][0]["filters"] = rule["filters"].take();
+        rule.as_object_mut().unwrap().remove("filters");
+        assert_eq!(refused_with(&[far.clone()], &grants), [expected]);
+        far["metadata"]["namespace"] = json!("shop");
+        assert!(siblings(&[far], &[edge()], &[]).is_ok(), "in its own namespace");
+    }
 }
 
 #[test]

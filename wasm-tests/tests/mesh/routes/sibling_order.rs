@@ -188,7 +188,8 @@ fn siblings(number: u64, routes: &[Value]) -> Option<Vec<Value>> {
         service: WholeService { namespace: "shop", name: "shop" },
         versions: &VERSIONS,
         gateways: &[ParentGateway::read(&edge())],
-        grants: &[grant(&json!({"group": "", "kind": "Service"}))],
+        grants: Some(&[grant(&json!({"group": "", "kind": "Service"}))]),
+        namespaces: &kit::namespaces(),
     };
     sibling_routes(routes, &context).ok()
 }

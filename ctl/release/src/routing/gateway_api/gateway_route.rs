@@ -65,8 +65,7 @@ impl<'o> GatewayRoute<'o> {
     /// The first match that has a field or a type that is not known here.
     pub(super) fn read(object: &'o Value) -> Result<Self, SiblingRefusal> {
         let name = name_of(object);
-        let kind = object.get("kind").and_then(Value::as_str).and_then(RouteKind::of);
-        let kind = kind.unwrap_or(RouteKind::Http);
+        let kind = RouteKind::of_object(object);
         let mut rules = Vec::new();
         for (index, body) in list(object.pointer("/spec/rules")).iter().enumerate() {
             let refuse = |field| SiblingRefusal::UnknownField {

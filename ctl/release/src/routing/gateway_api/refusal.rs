@@ -62,15 +62,32 @@ pub enum SiblingRefusal {
         /// The rule.
         place: RulePlace,
     },
-    /// No `ReferenceGrant` lets a route of its namespace lead to the version's Service.
-    #[error("no ReferenceGrant in namespace `{namespace}` lets {place} lead to Service `{service}`")]
-    MissingGrant {
-        /// The rule.
+    /// A listener of the route admits none of the Service's namespace.
+    #[error(
+        "`allowedRoutes` of listener `{listener}` of Gateway {}/{} admits {place}, and no {} of namespace `{namespace}`",
+        gateway.0, gateway.1, place.kind.name()
+    )]
+    NotAdmitted {
+        /// The rule, of another namespace.
         place: RulePlace,
+        /// The Gateway.
+        gateway: NamespacedName,
+        /// Its listener.
+        listener: String,
         /// The namespace of the Service.
         namespace: String,
-        /// The version's Service.
-        service: String,
+    },
+    /// A filter of a rule of another namespace that may name objects there.
+    #[error(
+        "{place} has a filter `{filter}`, which may name objects that routes of namespace `{namespace}` may not"
+    )]
+    ForeignFilter {
+        /// The rule.
+        place: RulePlace,
+        /// The type of the filter.
+        filter: String,
+        /// The namespace of the Service.
+        namespace: String,
     },
     /// The sibling would precede a rule that precedes its own.
     #[error("a route to a version beside {place} would take requests of {other}")]

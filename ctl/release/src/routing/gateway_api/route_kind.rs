@@ -31,6 +31,11 @@ impl RouteKind {
         Self::ALL.into_iter().find(|one| one.name() == kind)
     }
 
+    /// The kind of a route: of HTTP if it is not said.
+    pub(super) fn of_object(route: &Value) -> Self {
+        route.get("kind").and_then(Value::as_str).and_then(Self::of).unwrap_or(Self::Http)
+    }
+
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -56,7 +61,7 @@ impl RouteKind {
         }
     }
 
-    /// What a match without a regular expression compares, for messages.
+    /// The part of a request that a match may compare by a regular expression, for messages.
     pub(super) const fn subject(self) -> &'static str {
         match self {
             Self::Http => "paths",
