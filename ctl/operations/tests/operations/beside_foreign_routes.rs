@@ -55,9 +55,10 @@ fn nothing_is_written_in_the_namespace_of_the_route() {
         let found = watched(&api, faults);
         apply(&cluster, &release).await.unwrap();
         assert_eq!(places(&api), ["shop/shop-canary.v1-00", "shop/shop-canary.v2-00", "web/far"]);
-        let state = api.state();
-        assert_eq!(targets(&state, &value(&state, "v2")), ["shop-v2"; 2]);
-        drop(state);
+        {
+            let state = api.state();
+            assert_eq!(targets(&state, &value(&state, "v2")), ["shop-v2"; 2]);
+        }
         assert_eq!(said(&cluster, &release).await, [""; 0]);
         api.state().store.edit("HTTPRoute", "far", |route| {
             route["spec"]["rules"][0]["matches"][0]["path"]["value"] = json!("/basket");
@@ -91,10 +92,8 @@ fn a_route_without_a_grant_is_none_and_the_grant_is_named_where_there_is_no_othe
         own["spec"]["hostnames"] = json!(["own.example.com"]);
         api.state().create(&own);
         apply(&api.cluster().await, &release_beside_http_routes(&json!({}))).await.unwrap();
-        let state = api.state();
-        let ours = state.store.find("HTTPRoute", "shop-canary.v2-00").unwrap();
+        let ours = api.state().store.find("HTTPRoute", "shop-canary.v2-00").unwrap().clone();
         assert_eq!(ours["spec"]["hostnames"], json!(["own.example.com"]));
-        drop(state);
         // Where grants may not be read, the route's owner is believed.
         let api = shop_with_far_route(&[]);
         api.state().access.deny("list", "referencegrants");

@@ -2,6 +2,7 @@
 
 use super::kit::{created, edge, gateway, grant, grpc_route, route, rule, siblings};
 use serde_json::{Value, json};
+use std::slice::from_ref;
 
 /// The refusals of routes, as texts.
 fn refused(routes: &[Value]) -> Vec<String> {
@@ -176,11 +177,11 @@ fn filters_that_may_name_objects_of_another_namespace_are_refused_there() {
         let expected = format!(
             "`spec.rules[0]` of HTTPRoute team/web has a filter `{kind}`, which may name objects that routes of namespace `shop` may not"
         );
-        assert_eq!(refused_with(std::slice::from_ref(&far), &grants), [expected.clone()]);
+        assert_eq!(refused_with(from_ref(&far), &grants), from_ref(&expected));
         let rule = &mut far["spec"]["rules"][0];
         rule["backendRefs"][0]["filters"] = rule["filters"].take();
         rule.as_object_mut().unwrap().remove("filters");
-        assert_eq!(refused_with(&[far.clone()], &grants), [expected]);
+        assert_eq!(refused_with(from_ref(&far), &grants), [expected]);
         far["metadata"]["namespace"] = json!("shop");
         assert!(siblings(&[far], &[edge()], &[]).is_ok(), "in its own namespace");
     }

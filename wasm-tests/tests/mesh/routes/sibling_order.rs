@@ -56,7 +56,7 @@ fn istio_gives_requests_with_a_header_to_a_version_exactly_where_the_owners_rout
         // Of both kinds on a hostname some follow a route for all paths, and istiod sends none of these.
         let is_of_one_kind = |routes: &&Vec<Value>| routes.iter().all(|one| one["kind"] == routes[0]["kind"]);
         let expected: usize =
-            all.values().filter(is_of_one_kind).flatten().filter(is_ours).map(rule_count).sum();
+            all.values().filter(is_of_one_kind).flatten().filter(|one| is_ours(one)).map(rule_count).sum();
         let before = Cell::new(0);
         let sent = lab
             .until("the routes at the gateway", async || {
@@ -194,7 +194,7 @@ fn siblings(number: u64, routes: &[Value]) -> Option<Vec<Value>> {
     sibling_routes(routes, &context).ok()
 }
 
-fn is_ours(route: &&Value) -> bool {
+fn is_ours(route: &Value) -> bool {
     route["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "canary-ctl"
 }
 

@@ -63,14 +63,14 @@ impl<'o> GatewayRoute<'o> {
     /// # Errors
     ///
     /// The first match that has a field or a type that is not known here.
-    pub(super) fn read(object: &'o Value) -> Result<Self, SiblingRefusal> {
+    pub(super) fn read(object: &'o Value) -> Result<Self, Box<SiblingRefusal>> {
         let name = name_of(object);
         let kind = RouteKind::of_object(object);
         let mut rules = Vec::new();
         for (index, body) in list(object.pointer("/spec/rules")).iter().enumerate() {
-            let refuse = |field| SiblingRefusal::UnknownField {
-                place: RulePlace { kind, route: name.clone(), rule: index },
-                field,
+            let refuse = |field| {
+                let place = RulePlace { kind, route: name.clone(), rule: index };
+                Box::new(SiblingRefusal::UnknownField { place, field })
             };
             rules.push(RouteRule { body, matches: kind.matches_of(body).map_err(refuse)? });
         }

@@ -16,20 +16,21 @@ pub(super) fn overlap(one: &RouteMatch, other: &RouteMatch) -> bool {
 
 fn paths_overlap(one: &PathMatch, other: &PathMatch) -> bool {
     match (one, other) {
-        (PathMatch::Regex(_), _) | (_, PathMatch::Regex(_)) => true,
-        (PathMatch::Exact(one), PathMatch::Exact(other)) => one == other,
+        (PathMatch::Regex(_), _)
+        | (_, PathMatch::Regex(_))
+        | (PathMatch::AnyService(_), PathMatch::Prefix(_))
+        | (PathMatch::Prefix(_), PathMatch::AnyService(_)) => true,
+        (PathMatch::Exact(one), PathMatch::Exact(other))
+        | (PathMatch::AnyService(one), PathMatch::AnyService(other)) => one == other,
         (PathMatch::Exact(path), PathMatch::Prefix(prefix))
         | (PathMatch::Prefix(prefix), PathMatch::Exact(path)) => starts_with(path, prefix),
         (PathMatch::Prefix(one), PathMatch::Prefix(other)) => {
             starts_with(one, other) || starts_with(other, one)
         }
-        (PathMatch::AnyService(one), PathMatch::AnyService(other)) => one == other,
         (PathMatch::AnyService(method), PathMatch::Exact(path))
         | (PathMatch::Exact(path), PathMatch::AnyService(method)) => {
             path.rsplit('/').next() == Some(method.as_str())
         }
-        (PathMatch::AnyService(_), PathMatch::Prefix(_))
-        | (PathMatch::Prefix(_), PathMatch::AnyService(_)) => true,
     }
 }
 

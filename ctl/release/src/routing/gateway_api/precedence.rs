@@ -82,12 +82,10 @@ fn compare_paths(one: &PathMatch, other: &PathMatch) -> Option<Ordering> {
         (PathMatch::Regex(one), PathMatch::Regex(other)) if one == other => Some(Ordering::Equal),
         (PathMatch::Regex(_), _) | (_, PathMatch::Regex(_)) => None,
         (PathMatch::Exact(one), PathMatch::Exact(other)) => Some(other.len().cmp(&one.len())),
-        (PathMatch::Exact(_), PathMatch::Prefix(_)) => Some(Ordering::Less),
-        (PathMatch::Prefix(_), PathMatch::Exact(_)) => Some(Ordering::Greater),
+        (PathMatch::Exact(_), PathMatch::Prefix(_) | PathMatch::AnyService(_)) => Some(Ordering::Less),
+        (PathMatch::Prefix(_) | PathMatch::AnyService(_), PathMatch::Exact(_)) => Some(Ordering::Greater),
         (PathMatch::AnyService(_), PathMatch::AnyService(_)) => Some(Ordering::Equal),
-        (PathMatch::AnyService(_), PathMatch::Exact(_)) => Some(Ordering::Greater),
         (PathMatch::AnyService(_), PathMatch::Prefix(path)) => Some(beside_any_service(path).reverse()),
-        (PathMatch::Exact(_), PathMatch::AnyService(_)) => Some(Ordering::Less),
         (PathMatch::Prefix(path), PathMatch::AnyService(_)) => Some(beside_any_service(path)),
         (PathMatch::Prefix(one), PathMatch::Prefix(other)) => {
             let measured = |path: &str| path.trim_end_matches('/').len();

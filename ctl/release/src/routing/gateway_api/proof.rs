@@ -47,7 +47,7 @@ pub(super) fn prove(
     for sibling in siblings {
         match GatewayRoute::read(&sibling.object) {
             Ok(route) => ours.push((GatewayRoute { created: sibling.created(routes), ..route }, sibling)),
-            Err(refusal) => return BTreeSet::from([refusal]),
+            Err(refusal) => return BTreeSet::from([*refusal]),
         }
     }
     let pairs: Vec<Pair<'_>> =

@@ -135,7 +135,7 @@ fn read_owners<'o>(
                 };
                 owners.push(OwnerRoute { route, attachments, leading });
             }
-            Err(refusal) => drop(refusals.insert(refusal)),
+            Err(refusal) => drop(refusals.insert(*refusal)),
         }
     }
     owners.sort_by(|one, other| {
