@@ -2,7 +2,7 @@
 //! namespace and image.
 
 use crate::{GROUP, VERSION};
-use canary_release::routing::GATEWAY_API_GROUP;
+use canary_release::routing::{GATEWAY_API_GROUP, RouteKind};
 use serde_json::{Value, json};
 
 /// Where, and from which image.
@@ -161,7 +161,8 @@ fn rules() -> Value {
         rule("security.istio.io", &["requestauthentications"], &["list"]),
         rule("extensions.istio.io", &["wasmplugins", "trafficextensions"], &write),
         rule(GATEWAY_API_GROUP, &["gateways"], &["get"]),
-        rule(GATEWAY_API_GROUP, &["httproutes"], &write),
+        rule(GATEWAY_API_GROUP, &["referencegrants"], &["list"]),
+        rule(GATEWAY_API_GROUP, &RouteKind::ALL.map(RouteKind::resource), &write),
         rule("networking.k8s.io", &["ingresses"], &["get", "list"]),
     ])
 }

@@ -11,7 +11,7 @@ use crate::manifest::{self, Options, ReleaseInstance};
 use crate::object::{Object, Reference};
 use crate::plan;
 use crate::record::proxies;
-use crate::routing::GATEWAY_API_GROUP;
+use crate::routing::{GATEWAY_API_GROUP, RouteKind};
 use crate::spec::{Label, Module, Release, ReleaseName, Routes, SecretSource};
 use assignment::contract::KeySource;
 use serde::Serialize;
@@ -171,7 +171,7 @@ fn add_objects_of_others(all: &mut BTreeMap<String, Vec<Rule>>, release: &Releas
         let mut rules = Rules(all, &namespace);
         rules.add("networking.istio.io", "virtualservices", [], &["list"]);
         if release.routes == Some(Routes::GatewayApi) {
-            rules.add(GATEWAY_API_GROUP, "httproutes", [], &["list"]);
+            header_routes(&mut rules, &["list"]);
         }
     }
 }
@@ -295,14 +295,22 @@ fn own(rules: &mut Rules<'_>, release: &Release) {
     }
     rules.add("networking.k8s.io", "ingresses", [], &["list"]);
     if release.routes == Some(Routes::External) {
-        rules.add(GATEWAY_API_GROUP, "httproutes", [], &["list"]);
+        header_routes(rules, &["list"]);
     }
     if release.routes == Some(Routes::GatewayApi) {
         // Those of each version. Versions come and go, so their names are not known in advance.
         let verbs = ["get", "create", "patch", "delete"];
         rules.add("", "services", [], &verbs);
         rules.add("networking.istio.io", "destinationrules", [], &verbs);
-        rules.add(GATEWAY_API_GROUP, "httproutes", [], &verbs);
+        header_routes(rules, &verbs);
+        rules.add(GATEWAY_API_GROUP, "referencegrants", [], &["list"]);
+    }
+}
+
+/// Adds rights to the routes of the Gateway API that match headers.
+fn header_routes(rules: &mut Rules<'_>, verbs: &[&'static str]) {
+    for kind in RouteKind::ALL {
+        rules.add(GATEWAY_API_GROUP, kind.resource(), [], verbs);
     }
 }
 

@@ -6,7 +6,7 @@ use super::status::{NO_ENVOY, unreadable};
 use canary_release::preflight::{
     Alternative, CheckFailed, DefaultRoute, NarrowSelector, PreflightCheck, UnroutedCalls,
 };
-use canary_release::routing::{Bypass, Gap, HTTP_ROUTE_KIND, ROUTE_KIND, TakenHost};
+use canary_release::routing::{Bypass, Gap, ROUTE_KIND, RouteKind, TakenHost};
 use canary_release::spec::Routes;
 use std::collections::BTreeMap;
 
@@ -161,7 +161,7 @@ const ROUTES_OF_GATEWAY_API: &str = "`canary-ctl generate routes --gateway-api`"
 
 fn shares(taken: &TakenHost) -> String {
     let TakenHost { host, gateway, object, wildcard } = taken;
-    let (is_inside, is_route) = (gateway == "mesh", object.kind == HTTP_ROUTE_KIND);
+    let (is_inside, is_route) = (gateway == "mesh", RouteKind::of(&object.kind).is_some());
     if !is_inside && (is_route || host == wildcard) {
         return format!(
             "bind the routes of {} for `{}` to Gateway `{}` in a {ROUTE_KIND} that is older than ours, or set `routes: external`",

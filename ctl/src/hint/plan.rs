@@ -7,7 +7,7 @@ use canary_release::destination_rule::RuleConflict;
 use canary_release::object::Reference;
 use canary_release::plan::Error;
 use canary_release::record::{self, RoleChange, RoleChangeKind};
-use canary_release::routing::RouteObstacle;
+use canary_release::routing::{RouteObstacle, SiblingRefusal};
 
 impl Hint for Error {
     fn hint(&self) -> Option<String> {
@@ -22,14 +22,16 @@ impl Hint for Error {
             Self::NothingToEdit { .. } => {
                 "set `routes: managed`, and `apply` makes one; or write one first".to_owned()
             }
+            Self::NothingBeside { routes, .. } if !routes.is_empty() => {
+                "write that ReferenceGrant: each team that it names may lead requests to the Service".to_owned()
+            }
             Self::NothingBeside { .. } => {
                 "write one; or set `routes: managed`, and `apply` makes routes of its own".to_owned()
             }
             Self::NoSelector { .. } => "name the Service of the pods in `service.name`".to_owned(),
-            Self::ForeignRoute { namespace, .. } => format!(
-                "move it to namespace `{}`; or set `routes: external`, and write the rules that `canary-ctl generate routes --gateway-api` prints",
-                shown(namespace)
-            ),
+            Self::Siblings(refusals) if refusals.iter().all(|one| matches!(one, SiblingRefusal::NotAdmitted { .. })) => {
+                "let the owner of the Gateway admit that namespace in `allowedRoutes` of the listener; or write these routes in the release's namespace".to_owned()
+            }
             Self::Siblings(_) => {
                 "change these rules; or set `routes: external`, and write the rules that `canary-ctl generate routes --gateway-api` prints".to_owned()
             }

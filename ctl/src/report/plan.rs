@@ -35,7 +35,7 @@ impl<'p> PlanReport<'p> {
 /// A note with the commands that it is about.
 fn said(note: &PlanNote) -> String {
     match note {
-        PlanNote::Routes(_) | PlanNote::HttpRoutesNotListed | PlanNote::Role(_) => note.to_string(),
+        PlanNote::Routes(_) | PlanNote::RoutesNotListed | PlanNote::Role(_) => note.to_string(),
         PlanNote::RulesNotListed { .. } => format!("{note} (`canary-ctl generate rbac` prints the right)"),
         PlanNote::CheckFails(failed) => format!("`apply` refuses by `{}`: {failed}", failed.check),
     }

@@ -24,7 +24,7 @@ use crate::{DefinitionDifference, GROUP, Grant, MissingGrant, Status};
 use canary_operations::{Cluster, Error, RolloutDriver, RolloutReport};
 use canary_release::object::Reference;
 use canary_release::record::Record;
-use canary_release::routing::HTTP_ROUTE_KIND;
+use canary_release::routing::RouteKind;
 use canary_release::spec::{Release, ReleaseName, Versions};
 use canary_release::status::TrafficWindow;
 use jiff::{SignedDuration, Timestamp};
@@ -217,15 +217,20 @@ impl<'c, H: Host> Reconciler<'c, H> {
         Ok(difference.filter(|difference| before.as_ref() != Some(difference)))
     }
 
-    /// The releases that a changed object affects: it is theirs, or an `HTTPRoute` beside those of theirs, which follow from it. Each is applied
+    /// The releases that a changed object affects: it is theirs, or a route beside those of theirs, which follow from it. Each is applied
     /// with the next reconciliation.
     pub fn affected(&self, object: &Value) -> Vec<ReleaseName> {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (kind, namespace, name) = (text("/kind"), text("/metadata/namespace"), text("/metadata/name"));
+        let is_route = |kind: &str| RouteKind::of(kind).is_some();
         let is_affected = |owned: &Reference| {
-            owned.kind == kind
-                && owned.namespace == namespace
-                && (owned.name == name || kind == HTTP_ROUTE_KIND)
+            let is_it = owned.kind == kind && owned.name == name;
+            let is_beside = is_route(&owned.kind) && is_route(kind);
+            if owned.namespace == namespace {
+                is_it || is_beside
+            } else {
+                is_beside && names_backend_in(object, &owned.namespace)
+            }
         };
         let owned = self.owned.borrow();
         let affected = owned.iter().filter(|(_, objects)| objects.iter().any(is_affected));
@@ -244,6 +249,13 @@ impl<'c, H: Host> Reconciler<'c, H> {
     pub(crate) const fn cluster(&self) -> &'c Cluster {
         self.cluster
     }
+}
+
+/// Whether a route of the Gateway API names a Service of another namespace than its own: this one.
+fn names_backend_in(route: &Value, namespace: &str) -> bool {
+    let rules = route.pointer("/spec/rules").and_then(Value::as_array).into_iter().flatten();
+    let mut backends = rules.filter_map(|rule| rule.get("backendRefs")?.as_array()).flatten();
+    backends.any(|backend| backend.get("namespace").and_then(Value::as_str) == Some(namespace))
 }
 
 /// The name of an object as a release can have it.

@@ -13,7 +13,7 @@ use crate::reconcile::{name_of, resource};
 use crate::{GROUP, Gauges, Grant, Host, Reconciler, VERSION};
 use canary_operations::{Cluster, Error};
 use canary_release::object::FIELD_MANAGER;
-use canary_release::routing::{GATEWAY_API_GROUP, HTTP_ROUTE_KIND};
+use canary_release::routing::{GATEWAY_API_GROUP, RouteKind};
 use canary_release::spec::ReleaseName;
 use deleted::remove_deleted;
 use futures_util::future::LocalBoxFuture;
@@ -214,15 +214,19 @@ fn watched(client: &Client, options: &Options) -> SelectAll<BoxStream<'static, W
         all.push(changed.map(move |object| object.map_or_else(failed, Watched::Object)).boxed());
     }
     // Ours, and those of others from which ours follow. A cluster without the Gateway API has none.
-    let routes = watcher(api(client, namespace, &of(GATEWAY_API_GROUP, "v1", HTTP_ROUTE_KIND)), config());
-    let changed = routes.default_backoff().touched_objects().filter_map(move |object| async move {
-        match object {
-            Ok(object) => Some(Watched::Object(object)),
-            Err(watcher::Error::InitialListFailed(kube::Error::Api(status))) if status.is_not_found() => None,
-            Err(error) => Some(Watched::Failed(error.to_string())),
-        }
-    });
-    all.push(changed.boxed());
+    for kind in RouteKind::ALL {
+        let routes = watcher(api(client, namespace, &of(GATEWAY_API_GROUP, "v1", kind.name())), config());
+        let changed = routes.default_backoff().touched_objects().filter_map(move |object| async move {
+            match object {
+                Ok(object) => Some(Watched::Object(object)),
+                Err(watcher::Error::InitialListFailed(kube::Error::Api(status))) if status.is_not_found() => {
+                    None
+                }
+                Err(error) => Some(Watched::Failed(error.to_string())),
+            }
+        });
+        all.push(changed.boxed());
+    }
     all
 }
 

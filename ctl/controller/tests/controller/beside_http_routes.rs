@@ -28,7 +28,16 @@ fn an_edit_of_the_owners_route_is_followed() {
         assert_eq!(reconciler.affected(&edited), ["shop/shop".parse().unwrap()]);
         let mut elsewhere = edited.clone();
         elsewhere["metadata"]["namespace"] = json!("blog");
-        assert_eq!(reconciler.affected(&elsewhere), [], "routes of other namespaces are refused by `apply`");
+        assert_eq!(reconciler.affected(&elsewhere), [], "it leads to a Service of its own namespace");
+        elsewhere["spec"]["rules"][0]["backendRefs"][0]["namespace"] = json!("shop");
+        assert_eq!(
+            reconciler.affected(&elsewhere),
+            ["shop/shop".parse().unwrap()],
+            "it may lead to the release"
+        );
+        let mut calls = edited.clone();
+        calls["kind"] = json!("GRPCRoute");
+        assert_eq!(reconciler.affected(&calls), ["shop/shop".parse().unwrap()], "a route of another kind");
         fixture.reconcile(&reconciler).await;
         let paths = paths(&fixture.api.state());
         assert!(paths.contains(&json!("/basket")) && !paths.contains(&json!("/cart")), "{paths:?}");

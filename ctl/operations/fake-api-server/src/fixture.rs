@@ -101,7 +101,8 @@ pub fn shop_with_http_route() -> FakeApi {
     let api = shop();
     let mut state = api.state();
     state.store.edit("Service", "shop", |service| service["spec"]["selector"]["version"] = json!("v1"));
-    let listener = json!({"name": "https", "port": 443, "protocol": "HTTPS"});
+    let listener = json!({"name": "https", "port": 443, "protocol": "HTTPS",
+        "allowedRoutes": {"namespaces": {"from": "All"}}});
     state.create(&json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
         "metadata": {"name": "edge", "namespace": INGRESS}, "spec": {"listeners": [listener]}}));
     let backend = json!([{"name": "shop", "port": 80}]);
@@ -112,6 +113,17 @@ pub fn shop_with_http_route() -> FakeApi {
         "rules": [{"matches": prefix("/cart"), "timeouts": {"request": "3s"}, "backendRefs": backend},
             {"matches": prefix("/"), "backendRefs": backend}]}}));
     drop(state);
+    api
+}
+
+/// The same with a `GRPCRoute` of its owner for calls of the same host.
+pub fn shop_with_grpc_route() -> FakeApi {
+    let api = shop_with_http_route();
+    let backend = json!([{"name": "shop", "port": 80}]);
+    let rules = json!([{"matches": [{"method": {"service": "shop.Cart"}}], "backendRefs": backend}]);
+    api.state().create(&json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GRPCRoute",
+    "metadata": {"name": "calls", "namespace": SHOP},
+    "spec": {"parentRefs": [{"namespace": INGRESS, "name": "edge"}], "hostnames": ["shop.example.com"], "rules": rules}}));
     api
 }
 

@@ -4,7 +4,7 @@ use super::pods::selector;
 use super::{ApiClient, ApiRequest};
 use crate::Error;
 use canary_release::object::Reference;
-use canary_release::routing::{GATEWAY_API, HTTP_ROUTE_KIND, OTHER_ROUTE_KINDS, REFERENCE_GRANT};
+use canary_release::routing::{GATEWAY_API, HTTP_ROUTE_KIND, OTHER_ROUTE_KINDS, REFERENCE_GRANT, RouteKind};
 use futures_util::future::try_join_all;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, ListParams};
@@ -111,43 +111,54 @@ impl ApiClient {
         Ok(found.items.into_iter().filter_map(typed).collect())
     }
 
-    /// The `HTTPRoute`s of a namespace; none where the Gateway API is not installed, or they may not be read.
+    /// The `HTTPRoute`s and `GRPCRoute`s of a namespace; none where the Gateway API is not installed, or they may not be read.
     ///
     /// # Errors
     ///
     /// As [`list`](Self::list), for other reasons.
-    pub(crate) async fn http_routes(&self, namespace: &str) -> Result<Vec<Value>, Error> {
-        match self.list(GATEWAY_API, HTTP_ROUTE_KIND, namespace).await {
+    pub(crate) async fn header_routes(&self, namespace: &str) -> Result<Vec<Value>, Error> {
+        let lists = RouteKind::ALL.into_iter().map(|kind| self.routes_of(kind, namespace));
+        Ok(try_join_all(lists).await?.into_iter().flatten().collect())
+    }
+
+    async fn routes_of(&self, kind: RouteKind, namespace: &str) -> Result<Vec<Value>, Error> {
+        match self.list(GATEWAY_API, kind.name(), namespace).await {
             Err(Error::Forbidden { .. } | Error::Refused { code: 404, .. }) => Ok(Vec::new()),
             found => found,
         }
     }
 
-    /// The `HTTPRoute`s of all namespaces; without the right to list those, of these.
+    /// The `HTTPRoute`s and `GRPCRoute`s of all namespaces; without the right to list those of a kind, the ones of these. Also whether
+    /// that right is missing.
     ///
     /// # Errors
     ///
-    /// As [`http_routes`](Self::http_routes).
-    pub(crate) async fn http_routes_everywhere(
+    /// As [`header_routes`](Self::header_routes).
+    pub(crate) async fn header_routes_everywhere(
         &self,
         namespaces: &BTreeSet<String>,
-    ) -> Result<Vec<Value>, Error> {
-        match self.list(GATEWAY_API, HTTP_ROUTE_KIND, "").await {
-            Err(Error::Refused { code: 404, .. }) => Ok(Vec::new()),
-            Err(Error::Forbidden { .. }) => {
-                let lists = try_join_all(namespaces.iter().map(|namespace| self.http_routes(namespace)));
-                Ok(lists.await?.into_iter().flatten().collect())
+    ) -> Result<(Vec<Value>, bool), Error> {
+        let listed = RouteKind::ALL.into_iter().map(async |kind| {
+            match self.list(GATEWAY_API, kind.name(), "").await {
+                Err(Error::Refused { code: 404, .. }) => Ok::<_, Error>((Vec::new(), false)),
+                Err(Error::Forbidden { .. }) => {
+                    let lists = namespaces.iter().map(|namespace| self.routes_of(kind, namespace));
+                    Ok((try_join_all(lists).await?.into_iter().flatten().collect(), true))
+                }
+                found => Ok((found?, false)),
             }
-            found => found,
-        }
+        });
+        let found: Vec<(Vec<Value>, bool)> = try_join_all(listed).await?;
+        let is_partial = found.iter().any(|(_, is_partial)| *is_partial);
+        Ok((found.into_iter().flat_map(|(routes, _)| routes).collect(), is_partial))
     }
 
-    /// The routes of the Gateway API of all namespaces; without the right to list those, the `HTTPRoute`s of these. Where it is not
-    /// installed the first list ends it. Those for connections are read where there are others, or `all` are asked for.
+    /// The routes of the Gateway API of all namespaces; without the right to list those, the `HTTPRoute`s and `GRPCRoute`s of these. Where
+    /// it is not installed the first list ends it. Those for connections are read where there are others, or `all` are asked for.
     ///
     /// # Errors
     ///
-    /// As [`http_routes`](Self::http_routes).
+    /// As [`header_routes`](Self::header_routes).
     pub(crate) async fn gateway_api_routes(
         &self,
         namespaces: &BTreeSet<String>,
@@ -155,7 +166,9 @@ impl ApiClient {
     ) -> Result<Vec<Value>, Error> {
         let mut found = match self.list(GATEWAY_API, HTTP_ROUTE_KIND, "").await {
             Err(Error::Refused { code: 404, .. }) => return Ok(Vec::new()),
-            Err(Error::Forbidden { .. }) => return self.http_routes_everywhere(namespaces).await,
+            Err(Error::Forbidden { .. }) => {
+                return Ok(self.header_routes_everywhere(namespaces).await?.0);
+            }
             found => found?,
         };
         for (kind, version) in OTHER_ROUTE_KINDS {

@@ -51,7 +51,9 @@ impl Cluster {
         };
         let mut exposure = Exposure { gateways, routes, route_objects, http_routes, ..Exposure::default() };
         exposure.other_gateways = self.other_gateways(release, &exposure, listed).await;
-        exposure.namespaces = self.selected_namespaces(&exposure).await;
+        let own = exposure.gateways.iter().filter_map(|observed| observed.object.as_ref());
+        let gateways = own.chain(exposure.other_gateways.iter().map(|other| &other.object));
+        exposure.namespaces = self.selected_namespaces(gateways, namespaces_of(&exposure.http_routes)).await;
         Ok(exposure)
     }
 
@@ -63,10 +65,12 @@ impl Cluster {
         listed.filter_map(|object| Some((Reference::of(&object).ok()?, object))).collect()
     }
 
-    /// The labels of the namespaces of routes, where a listener selects by them; none without the right to read one.
-    async fn selected_namespaces(&self, exposure: &Exposure) -> NamespaceLabels {
-        let own = exposure.gateways.iter().filter_map(|observed| observed.object.as_ref());
-        let mut gateways = own.chain(exposure.other_gateways.iter().map(|other| &other.object));
+    /// The labels of these namespaces, where a listener of these Gateways selects by them; none without the right to read one.
+    pub(crate) async fn selected_namespaces<'o>(
+        &self,
+        mut gateways: impl Iterator<Item = &'o Value>,
+        names: BTreeSet<&str>,
+    ) -> NamespaceLabels {
         let selects = |gateway: &Value| {
             let listeners =
                 gateway.pointer("/spec/listeners").and_then(Value::as_array).into_iter().flatten();
@@ -77,9 +81,6 @@ impl Cluster {
         if !gateways.any(selects) {
             return NamespaceLabels::new();
         }
-        let names = exposure.http_routes.iter();
-        let names: BTreeSet<&str> =
-            names.filter_map(|route| route.pointer("/metadata/namespace")?.as_str()).collect();
         let labels = names.into_iter().map(async |name| {
             let labels = self.client.namespace_labels(name).await.into_iter();
             (name.to_owned(), labels.map(|(name, value)| (name, Value::String(value))).collect::<Map<_, _>>())
@@ -251,6 +252,11 @@ impl Cluster {
             .filter_map(|pod| Some((pod.metadata.name?, pod.metadata.labels.unwrap_or_default())))
             .collect())
     }
+}
+
+/// The namespaces of objects.
+pub(crate) fn namespaces_of(objects: &[Value]) -> BTreeSet<&str> {
+    objects.iter().filter_map(|object| object.pointer("/metadata/namespace")?.as_str()).collect()
 }
 
 fn full_name(object: &Reference) -> String {

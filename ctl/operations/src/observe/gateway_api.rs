@@ -1,12 +1,13 @@
-//! Reads the objects that routes of our own beside `HTTPRoute`s follow from: the Service, the routes, and their Gateways.
+//! Reads the objects that routes of our own beside routes of others follow from: the Service, the routes, their Gateways, and what admits them.
 
+use crate::observe::exposure::namespaces_of;
 use crate::observe::rules::namespaces;
 use crate::{Cluster, Error};
 use canary_release::object::{NamespacedName, Reference};
 use canary_release::plan::{GatewayApiObjects, Observed, Outdated};
 use canary_release::preflight::DefaultRoute;
 use canary_release::record::Record;
-use canary_release::routing::{GATEWAY_API, HTTP_ROUTE_KIND};
+use canary_release::routing::GATEWAY_API;
 use canary_release::spec::{ReleaseName, Routes, ServiceHost};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,15 +29,14 @@ impl Cluster {
             .collect();
         let (service, gateways) =
             tokio::try_join!(self.client.get(&service), self.client.get_all(&gateways))?;
-        let (routes, is_partial) = match self.client.list(GATEWAY_API, HTTP_ROUTE_KIND, "").await {
-            Err(Error::Forbidden { .. }) => {
-                (self.client.http_routes_everywhere(&namespaces(record, namespace)).await?, true)
-            }
-            Err(Error::Refused { code: 404, .. }) => (Vec::new(), false),
-            listed => (listed?, false),
-        };
-        let gateways = gateways.into_values().collect();
-        Ok((GatewayApiObjects { service, routes, gateways }, is_partial))
+        let (routes, is_partial) =
+            self.client.header_routes_everywhere(&namespaces(record, namespace)).await?;
+        let gateways: Vec<Value> = gateways.into_values().collect();
+        let grants = self.client.grants(namespace, routes.iter()).await?;
+        let mut names = namespaces_of(&routes);
+        names.insert(namespace);
+        let namespaces = self.selected_namespaces(gateways.iter(), names).await;
+        Ok((GatewayApiObjects { service, routes, gateways, grants, namespaces }, is_partial))
     }
 
     /// Our objects beside routes of others that are no longer what follows from these. `objects` are ours.

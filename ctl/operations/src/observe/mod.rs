@@ -6,7 +6,7 @@
 //! callers           Services and Sidecars of callers             Record -> JSON
 //! routes            whether the routes of a release exist        Record -> MissingObject
 //! exposure          Gateways of a release, their pods and hosts  Release -> Exposure
-//! gateway_api       what routes beside HTTPRoutes follow from    Record -> GatewayApiObjects
+//! gateway_api       what routes beside others follow from        Record -> GatewayApiObjects
 //! effective_config  the configuration that the proxies have      Record -> EffectiveSettings
 //! discover          the objects for a first canary.yaml          Service -> Objects
 //! peer              objects of Flagger and Argo Rollouts          name -> PeerObjects

@@ -249,7 +249,7 @@ impl Cluster {
             objects.extend(self.client.list(ISTIO, kind, own).await?);
         }
         // What versions have for themselves beside routes of others.
-        objects.extend(Box::pin(self.client.http_routes(own)).await?);
+        objects.extend(Box::pin(self.client.header_routes(own)).await?);
         match self.client.list("v1", "Service", own).await {
             Err(Error::Forbidden { .. }) => {}
             services => objects.extend(services?),

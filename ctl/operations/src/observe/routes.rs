@@ -43,7 +43,7 @@ fn has_own_route(release: &ReleaseName, record: &Record, version: &str, routes: 
     has_any && its.all(is_there)
 }
 
-/// The Service of a release. Where `HTTPRoute`s of others lead to a version, it has a Service of its own, and that of the release selects
+/// The Service of a release. Where routes of the Gateway API of others lead to a version, it has a Service of its own, and that of the release selects
 /// stable alone.
 pub(crate) fn service_ref(release: &ReleaseName, record: &Record, routes: &RouteObjects) -> ServiceRef {
     let mut service = (*record.service).clone();
@@ -89,9 +89,9 @@ impl Cluster {
         let namespace = release.namespace.as_str();
         let namespaces = namespaces(record, namespace);
         let theirs = self.client.list_istio_everywhere(ROUTE_KIND, &namespaces);
-        let (theirs, http_routes) =
-            tokio::try_join!(theirs, self.client.http_routes_everywhere(&namespaces))?;
-        let all = theirs.into_iter().chain(http_routes);
+        let (theirs, (header_routes, _)) =
+            tokio::try_join!(theirs, self.client.header_routes_everywhere(&namespaces))?;
+        let all = theirs.into_iter().chain(header_routes);
         all.map(|body| Ok((Reference::of(&body)?, body))).collect()
     }
 

@@ -29,7 +29,7 @@ fn a_weight_needs_a_rule_that_leads_to_the_service_of_the_canary() {
             match set_weight(&cluster, &release, "10").await {
                 Err(Error::Preflight(failed)) => assert!(
                     failed.to_string().starts_with(
-                        "no VirtualService or HTTPRoute leads to version `v2` by the filter's header"
+                        "no VirtualService, HTTPRoute or GRPCRoute leads to version `v2` by the filter's header"
                     ),
                     "{failed}"
                 ),
@@ -76,5 +76,22 @@ fn a_rule_that_leads_to_every_version_bypasses_the_release() {
         assert_eq!(gaps().await, ["HTTPRoute shop/shop leads to the Service, and not to that of a version"]);
         api.state().access.deny("list", "httproutes");
         assert_eq!(gaps().await, [""; 0], "what may not be read is not seen");
+    });
+}
+
+#[test]
+fn a_grpc_route_to_the_service_of_the_canary_counts_as_one_of_http_does() {
+    run(async {
+        let (api, release) = (shop(), release(&json!({"routes": "external"})));
+        let cluster = api.cluster().await;
+        apply_skipping(&cluster, &release, &[PreflightCheck::NoRoutes]).await.unwrap();
+        create_service(&api, "shop-v2");
+        api.state().store.edit("Service", "shop-v2", |service| {
+            service["spec"]["selector"] = json!({"app": "shop", "version": "v2"});
+        });
+        let mut route = http_route("shop-v2", "shop-v1");
+        route["kind"] = json!("GRPCRoute");
+        api.state().create(&route);
+        set_weight(&cluster, &release, "10").await.unwrap();
     });
 }

@@ -11,7 +11,7 @@ use canary_release::record::{Operation, Record};
 use canary_release::spec::Release;
 use fake_api_server::FakeApi;
 use fake_api_server::fixture::{
-    apply, promote, release, release_beside_http_routes, run, set_weight, shop, shop_with_http_route,
+    apply, promote, release, release_beside_http_routes, run, set_weight, shop, shop_with_grpc_route,
     shop_with_virtual_service, weight, with_bytes,
 };
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ fn what_is_read_back_is_what_the_record_said() {
             let (api, release) = match routes {
                 "inject" => (shop_with_virtual_service(), release(&json!({"routes": routes, "maxStep": 50}))),
                 "gateway-api" => {
-                    (shop_with_http_route(), release_beside_http_routes(&json!({"maxStep": 50})))
+                    (shop_with_grpc_route(), release_beside_http_routes(&json!({"maxStep": 50})))
                 }
                 _ => (shop(), release(&json!({"routes": routes, "maxStep": 50}))),
             };

@@ -12,6 +12,8 @@ mod admission;
 mod adopting;
 mod ambient;
 mod applying;
+mod beside_foreign_routes;
+mod beside_grpc_routes;
 mod beside_http_routes;
 mod causes;
 mod deleted_objects;

@@ -3,7 +3,7 @@
 use super::MissingObject;
 use crate::delivery::MissingModule;
 use crate::destination_rule::RuleConflict;
-use crate::object::ObjectError;
+use crate::object::{ObjectError, Reference};
 use crate::routing::{ROUTE_KIND, RouteObstacle, SiblingRefusal};
 use crate::{config, manifest, record};
 use std::collections::BTreeSet;
@@ -49,15 +49,17 @@ pub enum Error {
     },
     /// There is no route of others to write routes beside.
     #[error(
-        "expected an HTTPRoute at a Gateway of the release that leads to Service `{service}`, found none"
+        "expected an HTTPRoute or a GRPCRoute at a Gateway of the release that leads to Service `{service}`, found none{}",
+        ungranted(service, routes)
     )]
-    NothingBeside { service: String },
+    NothingBeside {
+        service: String,
+        /// Routes of other namespaces that name it, and that no `ReferenceGrant` lets lead there.
+        routes: Vec<Reference>,
+    },
     /// The Service does not select pods.
     #[error("expected Service `{service}` with a selector, found none")]
     NoSelector { service: String },
-    /// A route of another namespace leads to the Service.
-    #[error("{route} leads to the Service, and routes are written in namespace `{namespace}` alone")]
-    ForeignRoute { route: String, namespace: String },
     /// Rules that cannot be repeated for each version.
     #[error("no routes beside those of others: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Siblings(BTreeSet<SiblingRefusal>),
@@ -114,6 +116,18 @@ pub enum Error {
     /// A configuration on the cluster cannot be read.
     #[error(transparent)]
     Config(#[from] config::Error),
+}
+
+/// The routes of other namespaces that do not lead to a Service, behind a sentence.
+fn ungranted(service: &str, routes: &[Reference]) -> String {
+    if routes.is_empty() {
+        return String::new();
+    }
+    let routes: Vec<String> = routes.iter().map(ToString::to_string).collect();
+    let routes = routes.join(", ");
+    format!(
+        "; {routes} would, and no ReferenceGrant in the namespace of the Service lets it: `from` its kind and namespace, `to` Service `{service}`"
+    )
 }
 
 impl Error {

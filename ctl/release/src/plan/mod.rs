@@ -15,7 +15,7 @@
 //! take_ownership  objects of other owners with our names              managedFields      -> managedFields
 //! edit_policy     owners whose objects are edited only on request     object             -> owner
 //! injection       our routes in objects of others                    object             -> Object, Change
-//! beside_http_routes  what versions have beside routes of others      Observed           -> Object
+//! beside_routes   what versions have beside routes of others          Observed           -> Object
 //! merge_order     which routes Istio tries first, where it merges     objects            -> notes
 //! reroute         default routes after a role change                  observed           -> Plan
 //! note            what a caller should know of a plan
@@ -23,7 +23,7 @@
 //! error           why there is no plan
 //! ```
 
-mod beside_http_routes;
+mod beside_routes;
 mod change;
 mod config_update;
 pub(crate) mod edit_policy;
@@ -44,7 +44,7 @@ mod role_edit;
 pub(crate) mod take_ownership;
 mod version_label;
 
-pub use beside_http_routes::{GatewayApiObjects, Outdated};
+pub use beside_routes::{GatewayApiObjects, Outdated};
 pub use change::{Action, Change, ChangeReason, Plan};
 pub use config_update::plan_config_update;
 pub use edit_policy::{check_edits, default_routes, owning_tool};

@@ -13,8 +13,8 @@ pub enum PlanNote {
     Routes(String),
     /// The `DestinationRule`s of the whole mesh may not be listed.
     RulesNotListed { namespace: String },
-    /// The `HTTPRoute`s of all namespaces may not be listed.
-    HttpRoutesNotListed,
+    /// The `HTTPRoute`s or the `GRPCRoute`s of all namespaces may not be listed.
+    RoutesNotListed,
     /// A preflight check that would fail: `apply` would not carry out the plan.
     CheckFails(CheckFailed),
     /// A version gets another role, or leaves.
@@ -30,8 +30,8 @@ impl fmt::Display for PlanNote {
                 "not allowed to list DestinationRules in `{namespace}`: the settings of a mesh-wide rule for the Service, if there is \
                  one, are not taken over"
             ),
-            Self::HttpRoutesNotListed => f.write_str(
-                "not allowed to list HTTPRoutes of all namespaces: whether routes of others precede ours is known of those of the release \
+            Self::RoutesNotListed => f.write_str(
+                "not allowed to list HTTPRoutes and GRPCRoutes of all namespaces: whether routes of others precede ours is known of those of the release \
                  and its gateways alone",
             ),
             Self::Role(edit) => edit.fmt(f),

@@ -1,7 +1,7 @@
 //! From the objects of a cluster to the objects that a release should have there: its file, its record, its keys, and what
 //! others have in the same proxies.
 
-use super::beside_http_routes::beside_http_routes;
+use super::beside_routes::beside_routes;
 use super::{Error, GatewayApiObjects, Plan, install};
 use crate::config::SigningKeys;
 use crate::delivery::{beside_config, deployed_config, resource_name};
@@ -168,7 +168,7 @@ impl Desired {
         }
         merge_rules(release, observed, &mut objects)?;
         if record.routes == Routes::GatewayApi {
-            objects.extend(beside_http_routes(&release.name, record, observed)?);
+            objects.extend(beside_routes(&release.name, record, observed)?);
         }
         keep_metadata_of_others(release, observed, &mut objects)?;
         let name = release.name.to_string();

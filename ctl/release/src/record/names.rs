@@ -1,12 +1,12 @@
 //! The names in a record: each becomes part of a path, a selector or a message, so each is read as what it is.
 //!
-//! Which objects a release can have is a closed set: eight kinds, and of each the names that this tool gives. A record names no other ones, and none
+//! Which objects a release can have is a closed set: nine kinds, and of each the names that this tool gives. A record names no other ones, and none
 //! of them is another release's but for those that the releases of a proxy share.
 
 use super::{OwnedObject, Record};
 use crate::delivery::{ModuleRollout, config_kinds, module_backup};
 use crate::object::{Reference, Stage};
-use crate::routing::{GATEWAY_API, HTTP_ROUTE_KIND, ROUTE_KIND, VersionName};
+use crate::routing::{GATEWAY_API, ROUTE_KIND, RouteKind, VersionName};
 use crate::spec::{Label, ReleaseName, is_label_name, is_label_value};
 use std::collections::BTreeSet;
 
@@ -52,12 +52,12 @@ impl Record {
             .try_for_each(|object| check_object(object, release))
     }
 
-    /// Whether an object is one that a version has for itself beside `HTTPRoute`s of others.
+    /// Whether an object is one that a version has for itself beside routes of others.
     fn is_of_version(&self, (stage, object): &OwnedObject, release: &ReleaseName) -> bool {
         let (api, expected) = match object.kind.as_str() {
             "Service" => ("v1", Stage::Subsets),
             "DestinationRule" => ("networking.istio.io/v1", Stage::Subsets),
-            HTTP_ROUTE_KIND => (GATEWAY_API, Stage::Routes),
+            kind if RouteKind::of(kind).is_some() => (GATEWAY_API, Stage::Routes),
             _ => return false,
         };
         let live = self.state.versions.iter().map(|version| version.name.as_str());

@@ -13,7 +13,7 @@ use crate::alert::AlertOutbox;
 use crate::delivery::{beside_config, deployed_config, module_backup, selected_pods};
 use crate::manifest::SharedMetadata;
 use crate::object::{Reference, Stage};
-use crate::routing::{HTTP_ROUTE_KIND, ROUTE_KIND, has_injected_route};
+use crate::routing::{ROUTE_KIND, RouteKind, has_injected_route};
 use crate::spec::{Milliseconds, ObjectMetadata, ReleaseName, Routes, Seconds, version_subset};
 use crate::state::{ReleaseState, TrainMember};
 use assignment::Weight;
@@ -264,7 +264,7 @@ fn own_objects<'o>(release: &ReleaseName, objects: &'o [Value]) -> Vec<(Stage, R
 fn routes_of(own: &[(Stage, Reference, &Value)]) -> Routes {
     match own.iter().find(|(stage, ..)| stage.is_route()) {
         Some((Stage::Edits, ..)) => Routes::Inject,
-        Some((_, object, _)) if object.kind == HTTP_ROUTE_KIND => Routes::GatewayApi,
+        Some((_, object, _)) if RouteKind::of(&object.kind).is_some() => Routes::GatewayApi,
         Some(_) => Routes::Managed,
         None => Routes::External,
     }

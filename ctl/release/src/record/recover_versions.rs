@@ -1,8 +1,8 @@
-//! What versions have for themselves beside `HTTPRoute`s of others, found again without a record.
+//! What versions have for themselves beside routes of others, found again without a record.
 
 use super::ServiceRef;
 use crate::object::{Reference, Stage};
-use crate::routing::{HTTP_ROUTE_KIND, VersionName, is_ours};
+use crate::routing::{RouteKind, VersionName, is_ours};
 use crate::spec::ReleaseName;
 use crate::state::ReleaseState;
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub(super) fn version_name<'v>(release: &'v ReleaseName, version: &'v str) -> Ve
     VersionName { release: release.name.as_str(), service: "", version }
 }
 
-/// The objects that versions have for themselves beside `HTTPRoute`s of others: their routes, and what these lead to.
+/// The objects that versions have for themselves beside routes of others: their routes, and what these lead to.
 pub(super) fn version_objects<'o>(
     release: &ReleaseName,
     objects: &'o [Value],
@@ -27,7 +27,8 @@ pub(super) fn version_objects<'o>(
     for version in versions {
         let name = version_name(release, version);
         let named = all.iter().filter(|(object, _)| name.has(object)).cloned();
-        let (routes, rules): (Vec<_>, Vec<_>) = named.partition(|(object, _)| object.kind == HTTP_ROUTE_KIND);
+        let (routes, rules): (Vec<_>, Vec<_>) =
+            named.partition(|(object, _)| RouteKind::of(&object.kind).is_some());
         let target =
             routes.first().and_then(|(_, route)| route.pointer("/spec/rules/0/backendRefs/0/name")?.as_str());
         let services =

@@ -1,4 +1,4 @@
-//! The Service behind a release, and what each version has for itself beside `HTTPRoute`s of others.
+//! The Service behind a release, and what each version has for itself beside routes of others.
 
 use super::Record;
 use crate::object::Reference;

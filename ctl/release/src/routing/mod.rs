@@ -8,7 +8,7 @@
 //! host_binding            which objects answer for a host                              objects      -> TakenHost
 //! gateway_server          the hosts of a Gateway's server, and the servers beside it   object       -> GatewayServer
 //! leads                   whether a route object leads to a version                    objects      -> bool
-//! gateway_api             where HTTPRoutes lead, and routes of our own beside them     objects      -> objects
+//! gateway_api             where HTTPRoutes and GRPCRoutes lead, and ours beside them   objects      -> objects
 //! coverage                routes to the pods that bypass ours                          objects      -> Gap
 //! ```
 
@@ -18,9 +18,9 @@ pub const ROUTE_KIND: &str = "VirtualService";
 /// The kinds of route objects that may lead to a version, for messages: those that somebody else writes may be of another.
 pub const fn route_kinds(routes: Routes) -> &'static str {
     match routes {
-        Routes::External => "VirtualService or HTTPRoute",
+        Routes::External => "VirtualService, HTTPRoute or GRPCRoute",
         Routes::Managed | Routes::Inject => ROUTE_KIND,
-        Routes::GatewayApi => HTTP_ROUTE_KIND,
+        Routes::GatewayApi => "HTTPRoute or GRPCRoute",
     }
 }
 
@@ -39,8 +39,8 @@ pub(crate) mod virtual_service_routes;
 pub use coverage::{AmbientPods, Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps};
 pub use gateway_api::{
     GATEWAY_API, GATEWAY_API_GROUP, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, NamespaceLabels, OTHER_ROUTE_KINDS,
-    ParentGateway, REFERENCE_GRANT, RulePlace, SiblingContext, SiblingRefusal, VersionRoute, WholeService,
-    http_route_bindings, http_route_leads_by_header, http_route_ports, sibling_routes,
+    ParentGateway, REFERENCE_GRANT, RouteKind, RulePlace, SiblingContext, SiblingRefusal, VersionRoute,
+    WholeService, http_route_bindings, http_route_leads_by_header, http_route_ports, sibling_routes,
 };
 pub(crate) use gateway_api::{VersionName, is_granted, leads_from};
 pub use gateway_server::{GatewayServer, bound_name, gateways_for, is_of_unknown_kind};

@@ -1,6 +1,6 @@
 //! What our routes are: the owner's rules for each version, in as many objects as the limits ask for.
 
-use super::kit::{HEADERS, created, edge, gateway, grant, route, rule, siblings};
+use super::kit::{HEADERS, created, edge, gateway, grant, grpc_route, route, rule, siblings};
 use serde_json::{Value, json};
 
 fn derived(routes: &[Value]) -> Vec<Value> {
@@ -57,6 +57,63 @@ fn a_rule_without_matches_is_repeated_for_every_path() {
 }
 
 #[test]
+fn a_rule_for_calls_is_repeated_with_its_methods_and_filters_in_an_object_of_its_kind() {
+    let filter = json!({"type": "RequestHeaderModifier", "requestHeaderModifier": {"remove": ["x-a"]}});
+    let rules = json!([
+        {
+            "matches": [{"method": {"service": "shop.Cart", "method": "Pay"}, "headers": [{"name": "x-b", "value": "1"}]},
+                {"method": {"type": "Exact", "service": "shop.Stock"}}],
+            "filters": [filter],
+            "backendRefs": [{"name": "shop", "port": 9000}],
+        },
+        {"backendRefs": [{"name": "shop", "port": 9000}]},
+    ]);
+    let header =
+        |number: usize| json!({"type": "Exact", "name": "x-canary-version", "value": HEADERS[number - 1]});
+    let of_version = |number: usize| {
+        let backends = json!([{"name": format!("shop-v{number}"), "port": 9000}]);
+        let matches = json!([
+            {"method": {"service": "shop.Cart", "method": "Pay"},
+                "headers": [{"name": "x-b", "value": "1"}, header(number)]},
+            {"method": {"type": "Exact", "service": "shop.Stock"}, "headers": [header(number)]},
+        ]);
+        json!({"matches": matches, "filters": [filter], "backendRefs": backends})
+    };
+    let of_all = |number: usize| {
+        let backends = json!([{"name": format!("shop-v{number}"), "port": 9000}]);
+        json!({"matches": [{"headers": [header(number)]}], "backendRefs": backends})
+    };
+    let [ours] = derived(&[grpc_route("shop/calls", &rules)]).try_into().unwrap();
+    assert_eq!(ours["kind"], "GRPCRoute");
+    assert_eq!(ours["metadata"]["name"], "shop-canary.grpc-00");
+    assert_eq!(ours["spec"]["rules"], json!([of_version(1), of_version(2), of_all(1), of_all(2)]));
+}
+
+#[test]
+fn objects_of_two_kinds_have_different_names_also_where_they_have_one_number() {
+    let mut calls = grpc_route("shop/calls", &json!([rule(&json!([{}]), "shop")]));
+    calls["spec"]["hostnames"] = json!(["grpc.example"]);
+    let mut site = route("shop/site", &json!([rule(&json!([{}]), "shop")]));
+    site["spec"]["hostnames"] = json!(["www.example"]);
+    let ours = derived(&[calls, site]);
+    let names: Vec<String> =
+        ours.iter().map(|one| format!("{} {}", one["kind"], one["metadata"]["name"])).collect();
+    assert_eq!(names, [r#""GRPCRoute" "shop-canary.grpc-00""#, r#""HTTPRoute" "shop-canary-00""#]);
+}
+
+#[test]
+fn routes_of_both_kinds_on_one_hostname_are_repeated_where_their_paths_decide() {
+    let calls =
+        grpc_route("shop/calls", &json!([rule(&json!([{"method": {"service": "shop.Cart"}}]), "shop")]));
+    let path = |path: &str| json!([{"path": {"type": "PathPrefix", "value": path}}]);
+    let beside = |rule: Value| siblings(&[calls.clone(), route("shop/site", &json!([rule]))], &[edge()], &[]);
+    assert_eq!(beside(rule(&path("/"), "shop")).unwrap().len(), 2, "a site for all other paths");
+    assert_eq!(beside(rule(&path("/"), "blog")).unwrap().len(), 1);
+    assert_eq!(beside(rule(&path("/shop.Cart/Pay"), "blog")).unwrap().len(), 1);
+    assert!(beside(rule(&path("/shop.Cart"), "blog")).is_err(), "the same paths");
+}
+
+#[test]
 fn objects_stay_within_the_limits_of_the_api() {
     let many = |count: usize, at: usize| -> Value {
         (0..count)
@@ -85,22 +142,59 @@ fn objects_stay_within_the_limits_of_the_api() {
 }
 
 #[test]
-fn objects_are_beside_each_route_with_its_parents_and_hostnames() {
+fn objects_are_in_the_namespace_of_the_service_with_parents_and_hostnames_of_each_route() {
     let mut one = route("shop/a", &json!([rule(&json!([{}]), "shop")]));
     one["spec"]["hostnames"] = json!(["a.example"]);
     let mut other = route("team/b", &json!([rule(&json!([{}]), "shop")]));
     other["spec"]["hostnames"] = json!(["b.example"]);
     other["spec"]["rules"][0]["backendRefs"][0]["namespace"] = json!("shop");
-    let grants = [grant(&json!({"group": "", "kind": "Service"}))];
-    let ours = siblings(&[one, other], &[edge()], &grants).unwrap();
+    let mut own = gateway("own", &json!([{"name": "http", "port": 80}]));
+    own["metadata"]["namespace"] = json!("team");
+    other["spec"]["parentRefs"] = json!([{"name": "own"}]);
+    let grants = [grant(&json!({"group": "", "kind": "Service", "name": "shop"}))];
+    let ours = siblings(&[one, other], &[edge(), own], &grants).unwrap();
     let places: Vec<String> = ours
         .iter()
         .map(|one| {
-            let metadata = &one["metadata"];
-            format!("{}/{} {}", metadata["namespace"], metadata["name"], one["spec"]["hostnames"][0])
+            let (metadata, spec) = (&one["metadata"], &one["spec"]);
+            format!(
+                "{}/{} {} {}",
+                metadata["namespace"], metadata["name"], spec["hostnames"][0], spec["parentRefs"][0]
+            )
         })
         .collect();
-    assert_eq!(places, [r#""shop"/"shop-canary-00" "a.example""#, r#""team"/"shop-canary-00" "b.example""#]);
+    let expected = [
+        r#""shop"/"shop-canary-00" "a.example" {"namespace":"ingress","name":"edge"}"#,
+        r#""shop"/"shop-canary-01" "b.example" {"name":"own","namespace":"team"}"#,
+    ];
+    assert_eq!(places, expected);
+}
+
+#[test]
+fn a_route_that_no_listener_admits_or_no_grant_lets_lead_to_the_service_is_not_repeated() {
+    let mut far = route("team/web", &json!([rule(&json!([{}]), "shop")]));
+    far["spec"]["rules"][0]["backendRefs"][0]["namespace"] = json!("shop");
+    let grants = [grant(&json!({"group": "", "kind": "Service"}))];
+    let at =
+        |allowed: Value| gateway("edge", &json!([{"name": "http", "port": 80, "allowedRoutes": allowed}]));
+    let by =
+        |team: &str| json!({"namespaces": {"from": "Selector", "selector": {"matchLabels": {"team": team}}}});
+    let count = |gateway: Value, grants: &[Value]| {
+        siblings(std::slice::from_ref(&far), &[gateway], grants).map(|found| found.len())
+    };
+    assert_eq!(count(edge(), &grants), Ok(1));
+    assert_eq!(count(edge(), &[]), Ok(0), "without a grant");
+    assert_eq!(count(edge(), &[grant(&json!({"group": "", "kind": "Service", "name": "blog"}))]), Ok(0));
+    assert_eq!(count(at(by("shop")), &grants), Ok(0), "of another team");
+    assert_eq!(count(at(json!({"namespaces": {"from": "Same"}})), &grants), Ok(0));
+    assert_eq!(
+        count(at(json!({"namespaces": {"from": "All"}, "kinds": [{"kind": "GRPCRoute"}]})), &grants),
+        Ok(0)
+    );
+    // Labels of a name that is not known.
+    let mut unknown = far.clone();
+    unknown["metadata"]["namespace"] = json!("other");
+    assert_eq!(siblings(&[unknown], &[at(by("shop"))], &grants), Ok(Vec::new()));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Objects, and our routes beside them.
 
 use canary_release::routing::{
-    ParentGateway, SiblingContext, SiblingRefusal, VersionRoute, WholeService, sibling_routes,
+    NamespaceLabels, ParentGateway, SiblingContext, SiblingRefusal, VersionRoute, WholeService,
+    sibling_routes,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -21,9 +22,21 @@ pub(crate) fn siblings(
 ) -> Result<Vec<Value>, BTreeSet<SiblingRefusal>> {
     let gateways: Vec<ParentGateway> = gateways.iter().map(ParentGateway::read).collect();
     let service = WholeService { namespace: "shop", name: "shop" };
-    let context =
-        SiblingContext { name: "shop-canary", service, versions: &VERSIONS, gateways: &gateways, grants };
+    let context = SiblingContext {
+        name: "shop-canary",
+        service,
+        versions: &VERSIONS,
+        gateways: &gateways,
+        grants: Some(grants),
+        namespaces: &namespaces(),
+    };
     sibling_routes(routes, &context)
+}
+
+/// Those whose labels are known.
+pub(crate) fn namespaces() -> NamespaceLabels {
+    let labels = |name: &str| json!({"team": name}).as_object().cloned().unwrap_or_default();
+    ["shop", "team"].map(|name| (name.to_owned(), labels(name))).into()
 }
 
 /// The Gateway `ingress/edge` with a listener for every hostname.
@@ -32,6 +45,12 @@ pub(crate) fn edge() -> Value {
 }
 
 pub(crate) fn gateway(name: &str, listeners: &Value) -> Value {
+    let mut listeners = listeners.clone();
+    for listener in listeners.as_array_mut().unwrap() {
+        if listener["allowedRoutes"].is_null() {
+            listener["allowedRoutes"] = json!({"namespaces": {"from": "All"}});
+        }
+    }
     json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
         "metadata": {"namespace": "ingress", "name": name}, "spec": {"listeners": listeners}})
 }
@@ -42,6 +61,13 @@ pub(crate) fn route(name: &str, rules: &Value) -> Value {
     json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
         "metadata": {"namespace": namespace, "name": name, "creationTimestamp": "2026-01-01T00:00:00Z"},
         "spec": {"parentRefs": [{"namespace": "ingress", "name": "edge"}], "rules": rules}})
+}
+
+/// The same for calls of gRPC.
+pub(crate) fn grpc_route(name: &str, rules: &Value) -> Value {
+    let mut found = route(name, rules);
+    found["kind"] = json!("GRPCRoute");
+    found
 }
 
 pub(crate) fn created(mut route: Value, at: &str) -> Value {
@@ -56,6 +82,7 @@ pub(crate) fn rule(matches: &Value, service: &str) -> Value {
 
 pub(crate) fn grant(to: &Value) -> Value {
     json!({"metadata": {"namespace": "shop", "name": "grant"}, "spec": {
-        "from": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": "team"}],
+        "from": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": "team"},
+            {"group": "gateway.networking.k8s.io", "kind": "GRPCRoute", "namespace": "team"}],
         "to": [to]}})
 }

@@ -17,7 +17,7 @@ pub(crate) struct Request {
 
 /// What an implementation does.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "four choices, each independent of the others")]
+#[expect(clippy::struct_excessive_bools, reason = "choices, each independent of the others")]
 pub(crate) struct Reading {
     /// Regular expressions precede all other paths, or follow them.
     pub(crate) regex_first: bool,
@@ -27,6 +27,22 @@ pub(crate) struct Reading {
     pub(crate) falls_through: bool,
     /// `namespace/name` is compared as one text.
     pub(crate) joins_names: bool,
+    /// Names go on with a `~`, as in istiod.
+    pub(crate) ends_names: bool,
+    /// A rule of gRPC without matches follows one with an empty match.
+    pub(crate) implied_last: bool,
+    /// The kinds that are served for a hostname.
+    pub(crate) kinds: Kinds,
+}
+
+/// What becomes of a hostname for which there are routes of both kinds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kinds {
+    /// All are in one order, by their paths first.
+    Both,
+    /// Those of one kind answer alone; those of gRPC by their numbers of characters.
+    Http,
+    Grpc,
 }
 
 impl Reading {
@@ -36,6 +52,9 @@ impl Reading {
             counts_slash: random.bool(),
             falls_through: random.bool(),
             joins_names: random.bool(),
+            ends_names: random.bool(),
+            implied_last: random.bool(),
+            kinds: [Kinds::Both, Kinds::Http, Kinds::Grpc][random.usize(..3)],
         }
     }
 }
@@ -66,16 +85,31 @@ pub(crate) fn answer(
         // A listener's hostname may be the narrower one.
         let host = host.max(specificity(&hostname(listener)));
         for (index, rule) in route["spec"]["rules"].as_array().unwrap().iter().enumerate() {
-            for (at, one) in rule["matches"].as_array().unwrap().iter().enumerate() {
+            let implied = [Value::Null];
+            for (at, one) in rule["matches"].as_array().map_or(&implied[..], Vec::as_slice).iter().enumerate()
+            {
                 let place = (age(route), name(route, reading), index, at);
-                found.push((Reverse(host), rank(one, reading), place, one, rule));
+                let rank = if is_grpc(route) { rank_call(one, reading) } else { rank(one, reading) };
+                found.push((Reverse(host), rank, place, (*route, one.clone()), rule));
             }
         }
     }
+    let hosts_of = |kind: bool| -> Vec<_> {
+        found.iter().filter(|one| is_grpc(one.3.0) == kind).map(|one| one.0).collect()
+    };
+    let (http, grpc) = (hosts_of(false), hosts_of(true));
+    found.retain(|one| match reading.kinds {
+        Kinds::Both => true,
+        Kinds::Http => !is_grpc(one.3.0) || !http.contains(&one.0),
+        Kinds::Grpc => is_grpc(one.3.0) || !grpc.contains(&one.0),
+    });
     let most = found.iter().map(|one| one.0.0).max()?;
     found.retain(|one| reading.falls_through || one.0.0 == most);
     found.sort_by(|one, other| (one.0, &one.1, &one.2).cmp(&(other.0, &other.1, &other.2)));
-    let (.., rule) = found.into_iter().find(|one| matches(one.3, request))?;
+    let (.., rule) = found.into_iter().find(|one| {
+        let (route, one) = &one.3;
+        if is_grpc(route) { matches_call(one, request) } else { matches(one, request) }
+    })?;
     let mut rule = rule.clone();
     let fields = rule.as_object_mut().unwrap();
     fields.remove("matches");
@@ -105,11 +139,18 @@ fn age(route: &Value) -> String {
 fn name(route: &Value, reading: Reading) -> (String, String) {
     let text = |field: &str| route["metadata"][field].as_str().unwrap().to_owned();
     let (namespace, name) = (text("namespace"), text("name"));
+    let name = if reading.ends_names { format!("{name}~") } else { name };
     if reading.joins_names { (format!("{namespace}/{name}"), String::new()) } else { (namespace, name) }
 }
 
-/// Smaller goes first: kind and length of the path, method, headers, query parameters.
-fn rank(one: &Value, reading: Reading) -> impl Ord + use<> {
+fn is_grpc(route: &Value) -> bool {
+    route["kind"] == "GRPCRoute"
+}
+
+/// Smaller goes first: kind and length of the path, method, headers, query parameters, and what has no matches.
+type MatchRank = (u8, Reverse<usize>, Reverse<usize>, (Reverse<bool>, Reverse<usize>, Reverse<usize>), bool);
+
+fn rank(one: &Value, reading: Reading) -> MatchRank {
     let path = one["path"]["value"].as_str().unwrap_or("/");
     let kind = match one["path"]["type"].as_str().unwrap_or("PathPrefix") {
         "Exact" => 1,
@@ -120,7 +161,48 @@ fn rank(one: &Value, reading: Reading) -> impl Ord + use<> {
     let length = if reading.counts_slash { path.len() } else { path.trim_end_matches('/').len() };
     let count = |field: &str| one[field].as_array().map_or(0, Vec::len);
     let rest = (Reverse(!one["method"].is_null()), Reverse(count("headers")), Reverse(count("queryParams")));
-    (kind, Reverse(length), rest)
+    (kind, Reverse(length), Reverse(0), rest, false)
+}
+
+/// Of a call: by its path or, where routes of gRPC answer alone, by the characters of its service and its method.
+fn rank_call(one: &Value, reading: Reading) -> MatchRank {
+    let call = |field: &str| one["method"][field].as_str();
+    let (service, method) = (call("service"), call("method"));
+    let headers = one["headers"].as_array().map_or(0, Vec::len);
+    let rest = (Reverse(false), Reverse(headers), Reverse(0));
+    let is_last = one.is_null() && reading.implied_last;
+    let length = |text: Option<&str>| text.map_or(0, str::len);
+    if one["method"]["type"] == "RegularExpression" {
+        let kind = if reading.regex_first { 0 } else { 3 };
+        return (kind, Reverse(length(service) + length(method)), Reverse(0), rest, is_last);
+    }
+    if reading.kinds == Kinds::Grpc {
+        return (2, Reverse(length(service)), Reverse(length(method)), rest, is_last);
+    }
+    let (kind, length) = match (service, method) {
+        (Some(service), Some(method)) => (1, service.len() + method.len() + 2),
+        (Some(service), None) => (2, service.len() + 2),
+        (None, Some(method)) => (3, "/[^/]+/".len() + method.len()),
+        (None, None) => (4, 0),
+    };
+    (kind, Reverse(length), Reverse(0), rest, is_last)
+}
+
+fn matches_call(one: &Value, request: &Request) -> bool {
+    let call = |field: &str| one["method"][field].as_str();
+    let segments: Vec<&str> = request.path.split('/').skip(1).collect();
+    let is_regex = one["method"]["type"] == "RegularExpression";
+    let is = |pattern: &str, text: &str| if is_regex { is_match(pattern, text) } else { pattern == text };
+    let called = match (call("service"), call("method")) {
+        (None, None) => true,
+        (Some(service), None) => segments.first().is_some_and(|first| is(service, first)),
+        (service, Some(method)) => {
+            segments.len() == 2
+                && service.is_none_or(|service| is(service, segments[0]))
+                && is(method, segments[1])
+        }
+    };
+    called && has_all(one, "headers", &request.headers, true)
 }
 
 fn matches(one: &Value, request: &Request) -> bool {
@@ -135,28 +217,33 @@ fn matches(one: &Value, request: &Request) -> bool {
             segments(&request.path).starts_with(&segments(path))
         }
     };
-    let all = |field: &str, given: &[(String, String)], fold: bool| {
-        one[field].as_array().into_iter().flatten().all(|wanted| {
-            let wanted_name = wanted["name"].as_str().unwrap();
-            let same = |name: &str| {
-                if fold { name.eq_ignore_ascii_case(wanted_name) } else { name == wanted_name }
-            };
-            let value = given.iter().find(|(name, _)| same(name)).map(|(_, value)| value);
-            let pattern = wanted["value"].as_str().unwrap();
-            value.is_some_and(|value| match wanted["type"].as_str() {
-                Some("RegularExpression") => is_match(pattern, value),
-                _ => value == pattern,
-            })
-        })
-    };
     path_matches
         && one["method"].as_str().is_none_or(|method| method == request.method)
-        && all("headers", &request.headers, true)
-        && all("queryParams", &request.query, false)
+        && has_all(one, "headers", &request.headers, true)
+        && has_all(one, "queryParams", &request.query, false)
 }
 
-/// The regular expressions of these tests: a text, and `.*` at its end.
+/// Whether a request has the headers or query parameters of a match; `fold` for names without case.
+fn has_all(one: &Value, field: &str, given: &[(String, String)], fold: bool) -> bool {
+    one[field].as_array().into_iter().flatten().all(|wanted| {
+        let wanted_name = wanted["name"].as_str().unwrap();
+        let same =
+            |name: &str| if fold { name.eq_ignore_ascii_case(wanted_name) } else { name == wanted_name };
+        let value = given.iter().find(|(name, _)| same(name)).map(|(_, value)| value);
+        let pattern = wanted["value"].as_str().unwrap();
+        value.is_some_and(|value| match wanted["type"].as_str() {
+            Some("RegularExpression") => is_match(pattern, value),
+            _ => value == pattern,
+        })
+    })
+}
+
+/// The regular expressions of these tests: a text, `.*` at its end, and before it any first segment, as istiod writes it.
 pub(crate) fn is_match(pattern: &str, text: &str) -> bool {
+    if let Some(rest) = pattern.strip_prefix("/[^/]+/") {
+        let (first, tail) = text.strip_prefix('/').and_then(|text| text.split_once('/')).unwrap_or_default();
+        return !first.is_empty() && is_match(rest, tail);
+    }
     pattern.strip_suffix(".*").map_or(pattern == text, |start| text.starts_with(start))
 }
 

@@ -1,7 +1,8 @@
 //! What is refused, each by name, and all of it at once.
 
-use super::kit::{created, edge, grant, route, rule, siblings};
+use super::kit::{created, edge, gateway, grant, grpc_route, route, rule, siblings};
 use serde_json::{Value, json};
+use std::slice::from_ref;
 
 /// The refusals of routes, as texts.
 fn refused(routes: &[Value]) -> Vec<String> {
@@ -35,6 +36,53 @@ fn a_regular_expression_to_the_service_is_refused() {
     let path = json!([{"path": {"type": "RegularExpression", "value": "/a.*"}}]);
     let [found] = one(&rule(&path, "shop")).try_into().unwrap();
     assert!(found.contains("matches paths by a regular expression"), "{found}");
+}
+
+#[test]
+fn a_regular_expression_for_calls_to_the_service_is_refused() {
+    let matches = json!([{"method": {"type": "RegularExpression", "service": "shop[.].*"}}]);
+    let found = refused(&[grpc_route("shop/calls", &json!([rule(&matches, "shop")]))]);
+    let expected = "`spec.rules[0]` of GRPCRoute shop/calls matches methods by a regular expression, and no specification says which \
+        rules it precedes";
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn rules_of_both_kinds_whose_order_no_specification_says_are_refused() {
+    let order = |kinds: [(&str, &str); 2]| {
+        let [one, other] = kinds.map(|(kind, name)| format!("`spec.rules[0]` of {kind} {name}"));
+        format!("no specification says whether {one} or {other} gets requests that match both")
+    };
+    let calls = |matches: &Value, service: &str| grpc_route("shop/calls", &json!([rule(matches, service)]));
+    let site = |matches: &Value, service: &str| route("shop/site", &json!([rule(matches, service)]));
+    let (grpc, http) = (("GRPCRoute", "shop/calls"), ("HTTPRoute", "shop/site"));
+    let path = |kind: &str, value: &str| json!([{"path": {"type": kind, "value": value}}]);
+    let cart = json!([{"method": {"service": "shop.Cart", "method": "Pay"}}]);
+    let all = json!([{}]);
+    let pay = path("Exact", "/shop.Cart/Pay");
+    for (owners, expected) in [
+        ([calls(&cart, "shop"), site(&pay, "blog")], order([grpc, http])),
+        ([calls(&cart, "blog"), site(&pay, "shop")], order([http, grpc])),
+        ([calls(&all, "shop"), site(&path("PathPrefix", "/"), "blog")], order([grpc, http])),
+        ([calls(&all, "shop"), site(&path("RegularExpression", "/a"), "blog")], order([grpc, http])),
+    ] {
+        assert_eq!(refused(&owners), [expected], "{owners:#?}");
+    }
+    let mut elsewhere = site(&pay, "blog");
+    elsewhere["spec"]["hostnames"] = json!(["blog.example"]);
+    assert!(siblings(&[calls(&cart, "shop"), elsewhere], &[edge()], &[]).is_ok(), "another hostname");
+}
+
+#[test]
+fn routes_of_the_same_second_of_which_one_has_the_beginning_of_the_others_name_are_refused() {
+    // To the specification `shop/web` is the first one; istiod compares `web~` and `web-blog~`.
+    let header = |name: &str| json!([{"headers": [header(name)]}]);
+    let to_shop = route("shop/web", &json!([rule(&header("x-a"), "shop")]));
+    let to_blog = route("shop/web-blog", &json!([rule(&header("x-b"), "blog")]));
+    let [found] = refused(&[to_shop.clone(), to_blog.clone()]).try_into().unwrap();
+    assert!(found.starts_with("no specification says whether"), "{found}");
+    let later = created(to_blog, "2026-01-01T00:00:01Z");
+    assert!(siblings(&[to_shop, later], &[edge()], &[]).is_ok());
 }
 
 #[test]
@@ -73,6 +121,14 @@ fn fields_that_cannot_be_repeated_are_refused_by_name() {
     ] {
         assert_eq!(one(&rule), [format!("{rule_of} `{field}`, which cannot be repeated for a version")]);
     }
+    for (matches, field) in [
+        (json!([{"path": {"value": "/"}}]), "matches.path"),
+        (json!([{"method": {"service": "a", "type": "Glob"}}]), "matches.method.type: Glob"),
+    ] {
+        let found = refused(&[grpc_route("shop/calls", &json!([rule(&matches, "shop")]))]);
+        let place = "`spec.rules[0]` of GRPCRoute shop/calls";
+        assert_eq!(found, [format!("{place} has `{field}`, which cannot be repeated for a version")]);
+    }
 }
 
 #[test]
@@ -93,22 +149,42 @@ fn a_match_with_sixteen_headers_is_refused() {
 }
 
 #[test]
-fn a_route_of_another_namespace_needs_a_grant_for_the_service_of_each_version() {
+fn a_route_of_another_namespace_is_refused_where_a_listener_admits_none_of_the_services() {
     let mut to_shop = rule(&json!([{}]), "shop");
     to_shop["backendRefs"][0]["namespace"] = json!("shop");
     let routes = [route("team/web", &json!([to_shop]))];
-    let missing = |service: &str| {
-        format!(
-            "no ReferenceGrant in namespace `shop` lets `spec.rules[0]` of HTTPRoute team/web lead to Service `{service}`"
-        )
-    };
-    assert_eq!(refused(&routes), [missing("shop-v1"), missing("shop-v2")]);
-    let named = |name: &str| grant(&json!({"group": "", "kind": "Service", "name": name}));
-    assert_eq!(refused_with(&routes, &[named("shop"), named("shop-v1")]), [missing("shop-v2")]);
-    let other_kind = grant(&json!({"group": "", "kind": "Secret"}));
-    assert_eq!(refused_with(&routes, &[other_kind]), [missing("shop-v1"), missing("shop-v2")]);
-    let every = grant(&json!({"group": "", "kind": "Service"}));
-    assert!(siblings(&routes, &[edge()], &[every]).is_ok());
+    let every = [grant(&json!({"group": "", "kind": "Service"}))];
+    let selector = |team: &str| json!({"from": "Selector", "selector": {"matchLabels": {"team": team}}});
+    let listeners = json!([
+        {"name": "all", "port": 80, "allowedRoutes": {"namespaces": {"from": "All"}}},
+        {"name": "team", "port": 81, "allowedRoutes": {"namespaces": selector("team")}},
+        {"name": "shop", "port": 82, "allowedRoutes": {"namespaces": selector("shop")}},
+    ]);
+    let found = siblings(&routes, &[gateway("edge", &listeners)], &every).unwrap_err();
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let expected = "`allowedRoutes` of listener `team` of Gateway ingress/edge admits `spec.rules[0]` of HTTPRoute team/web, and no HTTPRoute \
+        of namespace `shop`";
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn filters_that_may_name_objects_of_another_namespace_are_refused_there() {
+    let grants = [grant(&json!({"group": "", "kind": "Service"}))];
+    for kind in ["RequestMirror", "ExtensionRef", "ExternalAuth"] {
+        let backends = json!([{"name": "shop", "namespace": "shop", "port": 80}]);
+        let filters = json!([{"type": "URLRewrite"}, {"type": kind}]);
+        let mut far = route("team/web", &json!([{"filters": filters, "backendRefs": backends}]));
+        let expected = format!(
+            "`spec.rules[0]` of HTTPRoute team/web has a filter `{kind}`, which may name objects that routes of namespace `shop` may not"
+        );
+        assert_eq!(refused_with(from_ref(&far), &grants), from_ref(&expected));
+        let rule = &mut far["spec"]["rules"][0];
+        rule["backendRefs"][0]["filters"] = rule["filters"].take();
+        rule.as_object_mut().unwrap().remove("filters");
+        assert_eq!(refused_with(from_ref(&far), &grants), [expected]);
+        far["metadata"]["namespace"] = json!("shop");
+        assert!(siblings(&[far], &[edge()], &[]).is_ok(), "in its own namespace");
+    }
 }
 
 #[test]

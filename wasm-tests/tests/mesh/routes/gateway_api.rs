@@ -25,7 +25,8 @@ fn a_release_behind_a_gateway_of_the_gateway_api_is_routed_by_http_routes() {
 
         let cli = Cli::new(lab, &behind_edge(&loaded.document, ingress));
         cli.expect("apply --wait --skip-check no-routes", 0, &["active in 1 proxy"]).await;
-        cli.expect("weight 50", 2, &["no VirtualService or HTTPRoute leads to version `v2`"]).await;
+        cli.expect("weight 50", 2, &["no VirtualService, HTTPRoute or GRPCRoute leads to version `v2`"])
+            .await;
         let routes = cli.run("generate routes --gateway-api").await.stdout;
         lab.apply(&routes).await.unwrap();
         lab.until("the routes", async || (versions(edge, &[]).await? == ["v1"]).then_some(())).await.unwrap();

@@ -135,7 +135,7 @@ impl Cluster {
         let gateways = release.gateways.iter().map(|gateway| &gateway.name);
         let gateways = gateways.map(|name| (name.namespace.to_string(), name.name.to_string())).collect();
         let (found, is_partial) = self.gateway_api_objects(&release.name, record, gateways).await?;
-        notes.extend(is_partial.then_some(PlanNote::HttpRoutesNotListed));
+        notes.extend(is_partial.then_some(PlanNote::RoutesNotListed));
         Ok(found)
     }
 

@@ -1,9 +1,9 @@
-//! Routes beside the `HTTPRoute` of another owner, by operations that are killed.
+//! Routes beside an `HTTPRoute` of another owner, and beside a `GRPCRoute` too, by operations that are killed.
 
 use super::{Operation, carry_out, count_writes};
 use canary_operations::Error;
 use fake_api_server::FakeApi;
-use fake_api_server::fixture::{release_beside_http_routes, run, shop_with_http_route};
+use fake_api_server::fixture::{release_beside_http_routes, run, shop_with_grpc_route, shop_with_http_route};
 use serde_json::json;
 
 use Operation::{Apply, Finish, Promote, RollBack, Uninstall};
@@ -18,17 +18,24 @@ fn each_operation_is_continued_after_any_write() {
         (&[Apply], Uninstall),
     ];
     run(async {
-        let mut writes = Vec::new();
-        for (before, operation) in cases {
-            writes.push(count_writes(async |writes| continued(before, operation, writes).await).await);
+        let shops: [(Shop, _); 2] =
+            [(shop_with_http_route, [17, 4, 5, 7, 14]), (shop_with_grpc_route, [19, 4, 6, 8, 16])];
+        for (shop, expected) in shops {
+            let mut writes = Vec::new();
+            for (before, operation) in cases {
+                let case = async |writes| continued(shop, (before, operation), writes).await;
+                writes.push(count_writes(case).await);
+            }
+            assert_eq!(writes, expected, "the writes of each");
         }
-        assert_eq!(writes, [17, 4, 5, 7, 14], "the writes of each");
     });
 }
 
+type Shop = fn() -> FakeApi;
+
 /// Kills an operation after so many writes and carries it out again; whether it was killed.
-async fn continued(before: &[Operation], operation: Operation, writes: u32) -> bool {
-    let (api, release) = (shop_with_http_route(), release_beside_http_routes(&json!({"weight": 20})));
+async fn continued(shop: Shop, (before, operation): (&[Operation], Operation), writes: u32) -> bool {
+    let (api, release) = (shop(), release_beside_http_routes(&json!({"weight": 20})));
     let cluster = api.cluster().await;
     for operation in before {
         carry_out(*operation, &cluster, &release).await.unwrap();
@@ -52,12 +59,17 @@ async fn continued(before: &[Operation], operation: Operation, writes: u32) -> b
     }
     assert_routes_lead_to_services(&api, &context);
     let ours: Vec<String> = ours(&api);
-    let expected: &[&str] = match operation {
-        Apply | Promote => &["shop-v1", "shop-v2", "shop-canary.v1-00", "shop-canary.v2-00"],
-        RollBack => &["shop-v1", "shop-canary.v1-00"],
-        Finish => &["shop-v2", "shop-canary.v2-00"],
+    let versions: &[&str] = match operation {
+        Apply | Promote => &["v1", "v2"],
+        RollBack => &["v1"],
+        Finish => &["v2"],
         Uninstall => &[],
     };
+    let calls = api.state().store.find("GRPCRoute", "calls").is_some();
+    let names = ["shop-VERSION", "shop-canary.VERSION.grpc-00", "shop-canary.VERSION-00"];
+    let names = names.iter().filter(|name| calls || !name.contains("grpc"));
+    let expected: Vec<String> =
+        names.flat_map(|name| versions.iter().map(|version| name.replace("VERSION", version))).collect();
     assert_eq!(ours, expected, "{context}");
     if let Some(stored) = cluster.find_record(&release.name).await.unwrap() {
         let left = cluster.unfinished(&release.name, &stored.record).await.unwrap();
@@ -70,15 +82,15 @@ async fn continued(before: &[Operation], operation: Operation, writes: u32) -> b
 
 /// The names of our routes and Services.
 fn ours(api: &FakeApi) -> Vec<String> {
-    let names = api.state().store.names(&["HTTPRoute", "Service"]);
+    let names = api.state().store.names(&["Service", "HTTPRoute", "GRPCRoute"]);
     let names = names.iter().filter_map(|name| name.split(' ').next_back());
-    names.filter(|name| !["shop", "site"].contains(name)).map(str::to_owned).collect()
+    names.filter(|name| !["shop", "site", "calls"].contains(name)).map(str::to_owned).collect()
 }
 
 /// Fails if a route leads to a Service that does not exist.
 fn assert_routes_lead_to_services(api: &FakeApi, context: &str) {
     let state = api.state();
-    for route in state.store.of_kind("HTTPRoute") {
+    for route in ["HTTPRoute", "GRPCRoute"].into_iter().flat_map(|kind| state.store.of_kind(kind)) {
         for rule in route["spec"]["rules"].as_array().unwrap() {
             let service = rule["backendRefs"][0]["name"].as_str().unwrap();
             assert!(state.store.find("Service", service).is_some(), "{context}: {rule} leads to no Service");

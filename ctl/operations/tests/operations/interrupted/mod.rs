@@ -6,7 +6,7 @@
 //! new_module     the rollout of a new module, and its revert
 //! role_changes   promotion, rollback, end of a drain, uninstall
 //! injection      routes in the VirtualService of another owner
-//! beside         routes beside the HTTPRoute of another owner
+//! beside         routes beside an HTTPRoute and a GRPCRoute of another owner
 //! version_label  the version label of a running Deployment
 //! rotation       signing keys of two gateways
 //! trains         the roles of a whole train

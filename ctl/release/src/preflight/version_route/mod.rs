@@ -2,7 +2,7 @@
 //! match that is reached, to a subset or a Service of these pods alone.
 //!
 //! # Source
-//! Gateway API, `HTTPRouteRule`: of equal matches the first counts.
+//! Gateway API, `HTTPRouteRule` and `GRPCRouteRule`: of equal matches the first counts.
 
 mod route;
 
@@ -11,8 +11,8 @@ use super::exposure::fits;
 use crate::destination_rule::{CalledService, Client, HostRule, effective, labels};
 use crate::object::Reference;
 use crate::routing::{
-    HTTP_ROUTE_KIND, HostBinding, MESH, ROUTE_KIND, WholeService, http, http_route_bindings, is_granted,
-    is_ours, narrower, route_kinds,
+    HostBinding, MESH, ROUTE_KIND, RouteKind, WholeService, http, http_route_bindings, is_granted, is_ours,
+    narrower, route_kinds,
 };
 use crate::spec::{Routes, ServiceHost, resolve};
 use route::{Route, binding_of, covers, destinations, has_header, list, routes, rule_routes, rules};
@@ -123,8 +123,8 @@ impl RoutedVersion<'_> {
 
     /// The alternatives of an object that our header takes: where they answer, and what keeps them from leading to the version.
     fn candidates(&self, object: &Value, all: &[Value]) -> Vec<(HostBinding, Option<String>)> {
-        let is_http_route = object.get("kind").and_then(Value::as_str) == Some(HTTP_ROUTE_KIND);
-        let routes = if is_http_route { rule_routes(object) } else { routes(object, all) };
+        let kind = object.get("kind").and_then(Value::as_str).and_then(RouteKind::of);
+        let routes = if kind.is_some() { rule_routes(object) } else { routes(object, all) };
         let mut found = Vec::new();
         for (at, route) in routes.iter().enumerate() {
             let before = routes.get(..at).unwrap_or_default();
@@ -132,17 +132,17 @@ impl RoutedVersion<'_> {
                 route.alternatives.iter().filter(|one| one.iter().any(|part| has_header(part, self.value)))
             {
                 let takes = |earlier: &Vec<&Value>| {
-                    if is_http_route { earlier == one } else { earlier.iter().all(|part| covers(part, one)) }
+                    if kind.is_some() { earlier == one } else { earlier.iter().all(|part| covers(part, one)) }
                 };
                 let is_shadowed = before.iter().flat_map(|route| &route.alternatives).any(takes);
                 let fault = if is_shadowed {
                     Some("has a route before it that takes its requests".to_owned())
-                } else if is_http_route {
-                    self.backend_fault(route)
+                } else if let Some(kind) = kind {
+                    self.backend_fault(route, kind)
                 } else {
                     self.destination_fault(route)
                 };
-                let bindings = if is_http_route {
+                let bindings = if kind.is_some() {
                     http_route_bindings(object)
                 } else {
                     binding_of(object, one).into_iter().collect()
@@ -205,7 +205,7 @@ impl RoutedVersion<'_> {
         })
     }
 
-    fn backend_fault(&self, route: &Route<'_>) -> Option<String> {
+    fn backend_fault(&self, route: &Route<'_>, kind: RouteKind) -> Option<String> {
         let weighs = |one: &&Value| one.get("weight").and_then(Value::as_u64) != Some(0);
         let mut backends = list(route.body, "backendRefs").iter().filter(weighs).peekable();
         if backends.peek().is_none() {
@@ -218,7 +218,7 @@ impl RoutedVersion<'_> {
             let namespace = text("namespace").unwrap_or(route.namespace);
             // What a backend of another kind leads to is not known here.
             let name = text("name").filter(|_| is_service)?;
-            let from = (HTTP_ROUTE_KIND, route.namespace);
+            let from = (kind.name(), route.namespace);
             let service = WholeService { namespace, name };
             let grants = self.grants.filter(|_| namespace != route.namespace);
             if grants.is_some_and(|grants| !is_granted(from, service, grants)) {

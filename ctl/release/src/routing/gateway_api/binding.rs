@@ -3,8 +3,8 @@
 //! # Source
 //! `HTTPRouteCollection`, `createURIMatch` and `buildHostnameMatch` in istiod.
 
-use super::http_route::{list, name_of};
-use super::leads::HTTP_ROUTE_KIND;
+use super::gateway_route::{list, name_of};
+use super::route_kind::{HTTP_ROUTE_KIND, RouteKind};
 use crate::label_selector::matches;
 use crate::object::Reference;
 use crate::routing::gateway_server::parent_name;
@@ -94,5 +94,5 @@ fn starts(rule: &Value) -> Vec<RouteStart> {
 
 /// Whether an object is one of the Gateway API.
 pub(in crate::routing) fn is_http_route(object: &Reference) -> bool {
-    [HTTP_ROUTE_KIND, "GRPCRoute"].contains(&object.kind.as_str())
+    RouteKind::of(&object.kind).is_some()
 }

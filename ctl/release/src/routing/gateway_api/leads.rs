@@ -1,22 +1,21 @@
-//! Whether an `HTTPRoute` leads to a version by our header, or to pods of every version.
+//! Whether an `HTTPRoute` or a `GRPCRoute` leads to a version by our header, or to pods of every version.
 //!
 //! A rule leads to Services and not to subsets, so each version has a Service of its own there. Such routes are always written by
 //! their owner (`routes: external`).
 //!
 //! # Source
-//! Gateway API, [HTTPRoute](https://gateway-api.sigs.k8s.io/reference/spec/#httproute): names of headers are compared without
+//! Gateway API, [HTTPRoute](https://gateway-api.sigs.k8s.io/reference/spec/#httproute), and `GRPCRoute` alike: names of headers are compared without
 //! case, their `type` is `Exact` by default; the `kind` of a backend is `Service` and its `weight` 1 by default.
 
-use super::http_route::{list, name_of};
+use super::gateway_route::{list, name_of};
+use super::route_kind::GRPC_ROUTE_KIND;
 use assignment::contract::HeaderNames;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The kind of these routes.
-pub const HTTP_ROUTE_KIND: &str = "HTTPRoute";
 /// The other kinds of routes of the Gateway API, with the versions of the API that Istio reads.
 pub const OTHER_ROUTE_KINDS: [(&str, &str); 3] =
-    [("GRPCRoute", GATEWAY_API), ("TLSRoute", ALPHA_API), ("TCPRoute", ALPHA_API)];
+    [(GRPC_ROUTE_KIND, GATEWAY_API), ("TLSRoute", ALPHA_API), ("TCPRoute", ALPHA_API)];
 /// The version of the API that has the kinds for connections.
 const ALPHA_API: &str = "gateway.networking.k8s.io/v1alpha2";
 /// The kind of an object by which routes of other namespaces may lead to Services, and its version.
@@ -40,7 +39,7 @@ pub struct WholeService<'s> {
     pub name: &'s str,
 }
 
-/// Whether a rule of an `HTTPRoute` is taken when our header has this value, and leads to a Service of one version: to another than
+/// Whether a rule of a route is taken when our header has this value, and leads to a Service of one version: to another than
 /// that of the release.
 pub fn http_route_leads_by_header(route: &Value, value: &str, whole: WholeService<'_>) -> bool {
     rules(route).any(|rule| {
@@ -49,7 +48,7 @@ pub fn http_route_leads_by_header(route: &Value, value: &str, whole: WholeServic
     })
 }
 
-/// The Services, by namespace and name, and their ports to which an `HTTPRoute` leads when our header has this value.
+/// The Services, by namespace and name, and their ports to which a route leads when our header has this value.
 pub fn http_route_ports(route: &Value, value: &str) -> BTreeSet<(String, String, u64)> {
     let own = route.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
     let place = |one: &Value| {

@@ -1,11 +1,14 @@
-//! Where a route is attached: listeners of Gateways, and its hostnames there.
+//! Where a route is attached: listeners of Gateways that admit it, and its hostnames there.
 //!
 //! # Source
 //! Gateway API 1.7.0, `ParentReference` and `HTTPRouteSpec.hostnames`: a parent without `sectionName` and `port` is every listener;
 //! a route has the hostnames that are its own and the listener's, the narrower one of each two, or without any those of the
 //! listener. Rules with a more specific hostname precede all others, so only those of equal hostnames compete.
 
-use super::http_route::{list, name_of};
+use super::binding::NamespaceLabels;
+use super::gateway_route::{list, name_of};
+use super::route_kind::RouteKind;
+use crate::label_selector::matches;
 use crate::object::NamespacedName;
 use crate::routing::narrower;
 use serde_json::Value;
@@ -25,6 +28,8 @@ struct Listener {
     name: String,
     port: Option<u64>,
     hostname: String,
+    /// Its `allowedRoutes`.
+    allowed: Value,
 }
 
 /// A listener, by its Gateway and name, and a hostname.
@@ -39,6 +44,7 @@ impl ParentGateway {
                 name: text("name").unwrap_or_default().to_owned(),
                 port: listener.get("port").and_then(Value::as_u64),
                 hostname: text("hostname").unwrap_or("*").to_ascii_lowercase(),
+                allowed: listener.get("allowedRoutes").cloned().unwrap_or_default(),
             }
         });
         Self { name: name_of(object), listeners: listeners.collect() }
@@ -52,16 +58,65 @@ impl ParentGateway {
             && text("namespace").unwrap_or(namespace) == self.name.0
             && text("name") == Some(&self.name.1)
     }
+
+    /// Whether a listener admits routes of this kind and namespace; `None` if the namespace's labels decide, and are not known.
+    pub(super) fn admits(
+        &self,
+        listener: &str,
+        (kind, namespace): (RouteKind, &str),
+        known: &NamespaceLabels,
+    ) -> Option<bool> {
+        let listener = self.listeners.iter().find(|one| one.name == listener)?;
+        listener.admits(&self.name.0, (kind, namespace), known)
+    }
+
+    /// Whether it is this one.
+    pub(super) fn is(&self, name: &NamespacedName) -> bool {
+        self.name == *name
+    }
 }
 
-/// All of a route.
-pub(super) fn attachments(route: &Value, gateways: &[ParentGateway]) -> BTreeSet<Attachment> {
+impl Listener {
+    fn admits(
+        &self,
+        gateway: &str,
+        (kind, namespace): (RouteKind, &str),
+        known: &NamespaceLabels,
+    ) -> Option<bool> {
+        let kinds = list(self.allowed.get("kinds"));
+        let is_kind = |one: &Value| one.get("kind").and_then(Value::as_str) == Some(kind.name());
+        if !kinds.is_empty() && !kinds.iter().any(is_kind) {
+            return Some(false);
+        }
+        match self.allowed.pointer("/namespaces/from").and_then(Value::as_str) {
+            None | Some("Same") => Some(namespace == gateway),
+            Some("All") => Some(true),
+            Some("None") => Some(false),
+            Some(_) => {
+                let selector = self.allowed.pointer("/namespaces/selector").unwrap_or(&Value::Null);
+                known.get(namespace).map(|labels| matches(selector, labels))
+            }
+        }
+    }
+}
+
+/// All of a route. A listener of which it is not known whether it admits the route is among them.
+pub(super) fn attachments(
+    route: &Value,
+    gateways: &[ParentGateway],
+    known: &NamespaceLabels,
+) -> BTreeSet<Attachment> {
     let mut found = BTreeSet::new();
     let (namespace, _) = name_of(route);
+    let kind = RouteKind::of_object(route);
     let own = list(route.pointer("/spec/hostnames"));
     for reference in list(route.pointer("/spec/parentRefs")) {
         for gateway in gateways.iter().filter(|gateway| gateway.is_parent(reference, &namespace)) {
-            for listener in gateway.listeners.iter().filter(|listener| is_section(reference, listener)) {
+            let admits = |listener: &&Listener| {
+                listener.admits(&gateway.name.0, (kind, &namespace), known) != Some(false)
+            };
+            let listeners = gateway.listeners.iter().filter(|listener| is_section(reference, listener));
+            for listener in listeners.filter(admits) {
                 for hostname in hostnames(own, &listener.hostname) {
                     found.insert((gateway.name.clone(), listener.name.clone(), hostname));
                 }

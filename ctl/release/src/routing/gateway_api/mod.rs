@@ -1,9 +1,10 @@
-//! The Gateway API: where `HTTPRoute`s lead, and routes of our own beside those of others.
+//! The Gateway API: where its routes by header lead, and routes of our own beside those of others.
 //!
 //! ```text
 //! binding       where a route answers, in the terms of Istio's route objects                   object  -> HostBinding
 //! leads         whether a route leads to a version by our header, or to pods of every version   object  -> bool
-//! http_route    a route as precedence needs it: its rules and their matches                     object  -> HttpRoute
+//! gateway_route  a route as precedence needs it: its rules and their matches                    object  -> GatewayRoute
+//! route_kind    HTTPRoute and GRPCRoute: their names, and how a match of each is read           match   -> RouteMatch
 //! listener      where a route is attached: listeners, and its hostnames there                   route   -> Attachments
 //! precedence    which of two matches goes first                                                 matches -> Ordering
 //! overlap       whether a request can match two of them                                         matches -> bool
@@ -14,13 +15,14 @@
 //! ```
 
 mod binding;
-mod http_route;
+mod gateway_route;
 mod leads;
 mod listener;
 mod overlap;
 mod precedence;
 mod proof;
 mod refusal;
+mod route_kind;
 mod siblings;
 mod version_objects;
 
@@ -29,11 +31,12 @@ pub(super) use binding::{is_http_route, listener_hosts};
 pub(crate) use leads::is_granted;
 pub(super) use leads::leads_to_whole_service;
 pub use leads::{
-    GATEWAY_API, GATEWAY_API_GROUP, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, OTHER_ROUTE_KINDS, REFERENCE_GRANT,
-    WholeService, http_route_leads_by_header, http_route_ports,
+    GATEWAY_API, GATEWAY_API_GROUP, GATEWAY_NAME_LABEL, OTHER_ROUTE_KINDS, REFERENCE_GRANT, WholeService,
+    http_route_leads_by_header, http_route_ports,
 };
 pub use listener::ParentGateway;
 pub use refusal::{RulePlace, SiblingRefusal};
+pub use route_kind::{HTTP_ROUTE_KIND, RouteKind};
 pub(crate) use siblings::leads_from;
 pub use siblings::{SiblingContext, VersionRoute, sibling_routes};
 pub(crate) use version_objects::VersionName;

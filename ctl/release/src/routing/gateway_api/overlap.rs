@@ -1,9 +1,9 @@
 //! Whether a request can match two matches. Where that is not known – regular expressions are not evaluated – it can.
 
-use super::http_route::{HttpMatch, PathMatch, ValueMatch};
+use super::gateway_route::{PathMatch, RouteMatch, ValueMatch};
 
 /// Whether some request matches both.
-pub(super) fn overlap(one: &HttpMatch, other: &HttpMatch) -> bool {
+pub(super) fn overlap(one: &RouteMatch, other: &RouteMatch) -> bool {
     let same_method = match (&one.method, &other.method) {
         (Some(one), Some(other)) => one == other,
         (None, _) | (_, None) => true,
@@ -16,12 +16,20 @@ pub(super) fn overlap(one: &HttpMatch, other: &HttpMatch) -> bool {
 
 fn paths_overlap(one: &PathMatch, other: &PathMatch) -> bool {
     match (one, other) {
-        (PathMatch::Regex(_), _) | (_, PathMatch::Regex(_)) => true,
-        (PathMatch::Exact(one), PathMatch::Exact(other)) => one == other,
+        (PathMatch::Regex(_), _)
+        | (_, PathMatch::Regex(_))
+        | (PathMatch::AnyService(_), PathMatch::Prefix(_))
+        | (PathMatch::Prefix(_), PathMatch::AnyService(_)) => true,
+        (PathMatch::Exact(one), PathMatch::Exact(other))
+        | (PathMatch::AnyService(one), PathMatch::AnyService(other)) => one == other,
         (PathMatch::Exact(path), PathMatch::Prefix(prefix))
         | (PathMatch::Prefix(prefix), PathMatch::Exact(path)) => starts_with(path, prefix),
         (PathMatch::Prefix(one), PathMatch::Prefix(other)) => {
             starts_with(one, other) || starts_with(other, one)
+        }
+        (PathMatch::AnyService(method), PathMatch::Exact(path))
+        | (PathMatch::Exact(path), PathMatch::AnyService(method)) => {
+            path.rsplit('/').next() == Some(method.as_str())
         }
     }
 }
@@ -43,12 +51,12 @@ fn values_overlap(one: &[ValueMatch], other: &[ValueMatch]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routing::gateway_api::http_route::HttpRoute;
+    use crate::routing::gateway_api::gateway_route::GatewayRoute;
     use serde_json::{Value, json};
 
     fn both(one: &Value, other: &Value) -> bool {
         let object = json!({"spec": {"rules": [{"matches": [one, other]}]}});
-        let route = HttpRoute::read(&object).unwrap();
+        let route = GatewayRoute::read(&object).unwrap();
         let [one, other] = route.rules[0].matches.as_slice() else { panic!("{route:?}") };
         assert_eq!(overlap(one, other), overlap(other, one), "{one:?} {other:?}");
         overlap(one, other)
@@ -67,6 +75,24 @@ mod tests {
         assert!(!both(&prefix("/cart"), &exact("/cartoon")));
         assert!(!both(&exact("/cart"), &exact("/cart/")));
         assert!(both(&regex("/a"), &exact("/b")), "not evaluated");
+    }
+
+    #[test]
+    fn calls_overlap_by_service_and_method() {
+        let both = |one: &Value, other: &Value| {
+            let object = json!({"kind": "GRPCRoute", "spec": {"rules": [{"matches": [one, other]}]}});
+            let route = GatewayRoute::read(&object).unwrap();
+            overlap(&route.rules[0].matches[0], &route.rules[0].matches[1])
+        };
+        let call = |service: Option<&str>, method: Option<&str>| json!({"method": {"service": service, "method": method}});
+        let (pay, refund) = (call(Some("shop.Cart"), Some("Pay")), call(Some("shop.Cart"), Some("Refund")));
+        assert!(both(&pay, &call(Some("shop.Cart"), None)));
+        assert!(both(&pay, &call(None, Some("Pay"))));
+        assert!(both(&call(Some("shop.Cart"), None), &call(None, Some("Pay"))));
+        assert!(both(&pay, &json!({})), "without a method it is every call");
+        assert!(!both(&pay, &refund));
+        assert!(!both(&refund, &call(None, Some("Pay"))));
+        assert!(!both(&pay, &call(Some("shop.Carts"), None)));
     }
 
     #[test]

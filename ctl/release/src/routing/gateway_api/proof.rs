@@ -1,6 +1,7 @@
 //! Whether requests with our header get the version's answer exactly where they would get the Service's without our routes.
 //!
-//! Pairs of matches are enough, since both orders – of the owners' matches, and of all with ours – are total:
+//! Pairs of matches are enough, since both orders – of the owners' matches, and of all with ours – are total. Where routes of both kinds
+//! have a hostname in common, it is known of two matches only whether their paths decide: then all with these paths lie alike.
 //!
 //! - a sibling precedes its own match, which has a header less;
 //! - to a match that leads elsewhere and can match the same request, a sibling lies as its own match does;
@@ -9,7 +10,7 @@
 //! So the first of the matches of a request keeps its place among the others, or gives it to its sibling. A request without the header
 //! matches no sibling.
 
-use super::http_route::{HttpMatch, HttpRoute};
+use super::gateway_route::{GatewayRoute, RouteMatch};
 use super::overlap::overlap;
 use super::precedence::Rank;
 use super::refusal::{RulePlace, SiblingRefusal};
@@ -21,7 +22,7 @@ use std::collections::BTreeSet;
 /// A match of a rule, with what its order depends on.
 struct Ranked<'r> {
     rank: Rank<'r>,
-    matched: &'r HttpMatch,
+    matched: &'r RouteMatch,
 }
 
 /// A sibling and its own match.
@@ -44,9 +45,9 @@ pub(super) fn prove(
 ) -> BTreeSet<SiblingRefusal> {
     let mut ours = Vec::new();
     for sibling in siblings {
-        match HttpRoute::read(&sibling.object) {
-            Ok(route) => ours.push((HttpRoute { created: sibling.created(routes), ..route }, sibling)),
-            Err(refusal) => return BTreeSet::from([refusal]),
+        match GatewayRoute::read(&sibling.object) {
+            Ok(route) => ours.push((GatewayRoute { created: sibling.created(routes), ..route }, sibling)),
+            Err(refusal) => return BTreeSet::from([*refusal]),
         }
     }
     let pairs: Vec<Pair<'_>> =
@@ -64,7 +65,7 @@ pub(super) fn prove(
 
 fn pairs_of<'r>(
     owners: &'r [OwnerRoute<'r>],
-    route: &'r HttpRoute<'r>,
+    route: &'r GatewayRoute<'r>,
     repeats: &'r [Repeated],
 ) -> impl Iterator<Item = Pair<'r>> {
     let rules = route.rules.iter().zip(repeats).enumerate();
@@ -106,7 +107,7 @@ fn against_owner(pair: &Pair<'_>, position: usize, owner: &OwnerRoute<'_>) -> Ve
             }
             let rank = Rank::new(&owner.route, (index, at), matched);
             let wanted = if is_own { Some(Ordering::Less) } else { pair.own.rank.compare(&rank) };
-            let other = || RulePlace { route: owner.route.name.clone(), rule: index };
+            let other = || owner.route.place(index);
             found.extend(refusal(wanted, pair.sibling.rank.compare(&rank), pair, other));
         }
     }
@@ -152,6 +153,6 @@ fn refusal(
 
 impl Pair<'_> {
     fn place(&self) -> RulePlace {
-        RulePlace { route: self.owner.route.name.clone(), rule: self.repeated.rule }
+        self.owner.route.place(self.repeated.rule)
     }
 }

@@ -1,11 +1,14 @@
 //! Why there are no routes of our own beside those of others.
 
+use super::route_kind::RouteKind;
 use crate::object::NamespacedName;
 use std::fmt;
 
-/// A rule of an `HTTPRoute`.
+/// A rule of a route.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RulePlace {
+    /// The kind of the route.
+    pub kind: RouteKind,
     /// Namespace and name of the route.
     pub route: NamespacedName,
     /// The rule's position in `spec.rules`, from 0.
@@ -14,8 +17,8 @@ pub struct RulePlace {
 
 impl fmt::Display for RulePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { route: (namespace, name), rule } = self;
-        write!(f, "`spec.rules[{rule}]` of HTTPRoute {namespace}/{name}")
+        let Self { kind, route: (namespace, name), rule } = self;
+        write!(f, "`spec.rules[{rule}]` of {} {namespace}/{name}", kind.name())
     }
 }
 
@@ -28,9 +31,10 @@ pub enum SiblingRefusal {
         /// The rule.
         place: RulePlace,
     },
-    /// Its path is a regular expression, whose precedence differs between implementations.
+    /// Its path or its method is a regular expression, whose precedence differs between implementations.
     #[error(
-        "{place} matches paths by a regular expression, and no specification says which rules it precedes"
+        "{place} matches {} by a regular expression, and no specification says which rules it precedes",
+        place.kind.subject()
     )]
     RegexPath {
         /// The rule.
@@ -58,15 +62,32 @@ pub enum SiblingRefusal {
         /// The rule.
         place: RulePlace,
     },
-    /// No `ReferenceGrant` lets a route of its namespace lead to the version's Service.
-    #[error("no ReferenceGrant in namespace `{namespace}` lets {place} lead to Service `{service}`")]
-    MissingGrant {
-        /// The rule.
+    /// A listener of the route admits none of the Service's namespace.
+    #[error(
+        "`allowedRoutes` of listener `{listener}` of Gateway {}/{} admits {place}, and no {} of namespace `{namespace}`",
+        gateway.0, gateway.1, place.kind.name()
+    )]
+    NotAdmitted {
+        /// The rule, of another namespace.
         place: RulePlace,
+        /// The Gateway.
+        gateway: NamespacedName,
+        /// Its listener.
+        listener: String,
         /// The namespace of the Service.
         namespace: String,
-        /// The version's Service.
-        service: String,
+    },
+    /// A filter of a rule of another namespace that may name objects there.
+    #[error(
+        "{place} has a filter `{filter}`, which may name objects that routes of namespace `{namespace}` may not"
+    )]
+    ForeignFilter {
+        /// The rule.
+        place: RulePlace,
+        /// The type of the filter.
+        filter: String,
+        /// The namespace of the Service.
+        namespace: String,
     },
     /// The sibling would precede a rule that precedes its own.
     #[error("a route to a version beside {place} would take requests of {other}")]
@@ -85,8 +106,10 @@ pub enum SiblingRefusal {
         other: RulePlace,
     },
     /// There would be more objects than their names can number.
-    #[error("expected at most {most} HTTPRoutes of our own in namespace `{namespace}`, found {count}")]
+    #[error("expected at most {most} {}s of our own in namespace `{namespace}`, found {count}", kind.name())]
     TooManyObjects {
+        /// Their kind.
+        kind: RouteKind,
         /// Their namespace.
         namespace: String,
         /// Their number.

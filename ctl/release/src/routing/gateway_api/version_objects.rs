@@ -1,8 +1,8 @@
-//! The objects that each version of a release has for itself beside `HTTPRoute`s of others: a Service, its `DestinationRule`, and routes.
+//! The objects that each version of a release has for itself beside routes of others: a Service, its `DestinationRule`, and routes.
 //!
 //! Those of one version do not change with another version that comes or leaves.
 
-use super::leads::HTTP_ROUTE_KIND;
+use super::route_kind::RouteKind;
 use crate::object::{FIELD_MANAGER, Reference};
 use crate::spec::{MANAGED_BY, version_subset};
 use serde_json::{Map, Value, json};
@@ -38,8 +38,8 @@ impl VersionName<'_> {
         match object.kind.as_str() {
             "Service" => object.name == self.service(),
             "DestinationRule" => object.name == self.object(),
-            HTTP_ROUTE_KIND => is_numbered(&object.name, &self.object()),
-            _ => false,
+            kind => RouteKind::of(kind)
+                .is_some_and(|kind| is_numbered(&object.name, &kind.prefix(&self.object()))),
         }
     }
 
@@ -99,6 +99,7 @@ mod tests {
             ("DestinationRule", "shop-canary.1-2"),
             ("HTTPRoute", "shop-canary.1-2-00"),
             ("HTTPRoute", "shop-canary.1-2-17"),
+            ("GRPCRoute", "shop-canary.1-2.grpc-00"),
         ] {
             assert!(is_its(kind, name), "{kind} {name}");
         }
@@ -109,6 +110,9 @@ mod tests {
             ("HTTPRoute", "shop-canary.1-2-00-00"),
             ("HTTPRoute", "shop-canary.1-2-+1"),
             ("VirtualService", "shop-canary.1-2"),
+            ("GRPCRoute", "shop-canary.1-2-00"),
+            ("HTTPRoute", "shop-canary.1-2.grpc-00"),
+            ("TLSRoute", "shop-canary.1-2-00"),
         ] {
             assert!(!is_its(kind, name), "{kind} {name}");
         }

@@ -37,7 +37,7 @@ pub(super) fn spec() -> Value {
         optional("cacheControl", words("Handling of cacheable responses of the canary (default: unchanged).", &CACHE_CONTROL)),
         optional("latencyHistogram", flag("Keep a histogram of latencies for each version (default: false).")),
         optional("fuse", flag("Send new sessions to stable while a proxy sees the canary fail and stable not (default: true; false with `train`).")),
-        optional("routes", words("Writer of the routes: this tool, another tool, this tool into the routes of another, or this tool beside HTTPRoutes of another (default: by the owner of the existing routes).", &ROUTES)),
+        optional("routes", words("Writer of the routes: this tool, another tool, this tool into the routes of another, or this tool beside HTTPRoutes and GRPCRoutes of another (default: by the owner of the existing routes).", &ROUTES)),
         optional("delivery", delivery::delivery()),
     ]);
     mapping("The release.", fields)

@@ -1,4 +1,4 @@
-//! What each version of a release has beside `HTTPRoute`s of others: a Service, the settings of the plain Service, and routes.
+//! What each version of a release has beside routes of others: a Service, the settings of the plain Service, and routes.
 //!
 //! All of it follows from objects of others, so it is worked out again with each `apply`.
 
@@ -8,8 +8,8 @@ use crate::object::{Object, Owners, Reference, Stage};
 use crate::plan::Change;
 use crate::record::Record;
 use crate::routing::{
-    ParentGateway, SiblingContext, VersionName, VersionRoute, WholeService, is_ours, leads_from,
-    sibling_routes,
+    NamespaceLabels, ParentGateway, SiblingContext, VersionName, VersionRoute, WholeService, is_ours,
+    leads_from, sibling_routes,
 };
 use crate::spec::{ObjectMetadata, ReleaseName, ServiceHost};
 use serde_json::{Map, Value, json};
@@ -20,10 +20,24 @@ use std::collections::BTreeSet;
 pub struct GatewayApiObjects {
     /// The release's Service.
     pub service: Option<Value>,
-    /// The `HTTPRoute`s of all namespaces that may be listed, ours included.
+    /// The `HTTPRoute`s and `GRPCRoute`s of all namespaces that may be listed, ours included.
     pub routes: Vec<Value>,
     /// The Gateways of the release.
     pub gateways: Vec<Value>,
+    /// The `ReferenceGrant`s of the release's namespace; `None` where no route needs one, or they may not be read.
+    pub grants: Option<Vec<Value>>,
+    /// The labels of namespaces, where a listener selects by them.
+    pub namespaces: NamespaceLabels,
+}
+
+impl GatewayApiObjects {
+    /// The routes at the Gateways that name the Service, and of these the ones that lead there.
+    fn leading(&self, context: &SiblingContext<'_>) -> (Vec<&Value>, Vec<&Value>) {
+        let named = self.routes.iter().map(|route| (route, leads_from(route, context)));
+        let named: Vec<_> = named.filter(|(_, (names, _))| *names).collect();
+        let leading = named.iter().filter(|(_, (_, leads))| *leads).map(|(route, _)| *route).collect();
+        (named.into_iter().map(|(route, _)| route).collect(), leading)
+    }
 }
 
 /// An object of ours that differs from what follows from objects of others, and the field managers of these.
@@ -34,7 +48,7 @@ pub type Outdated = (Reference, Vec<String>);
 /// # Errors
 ///
 /// If the Service selects no pods, no route leads to it, or one cannot be repeated.
-pub(crate) fn beside_http_routes(
+pub(crate) fn beside_routes(
     release: &ReleaseName,
     record: &Record,
     observed: &Observed,
@@ -45,7 +59,19 @@ pub(crate) fn beside_http_routes(
     let plain = plain.ok_or_else(|| Error::NoSelector { service: service.clone() })?;
     let gateways: Vec<ParentGateway> = objects.gateways.iter().map(ParentGateway::read).collect();
     let whole = WholeService { namespace: release.namespace.as_str(), name: service };
-    check_namespaces(&objects.routes, &gateways, whole)?;
+    let of_release = SiblingContext {
+        name: "",
+        service: whole,
+        versions: &[],
+        gateways: &gateways,
+        grants: objects.grants.as_deref(),
+        namespaces: &objects.namespaces,
+    };
+    let (named, leading) = objects.leading(&of_release);
+    if leading.is_empty() {
+        let routes = named.into_iter().map(Reference::of).collect::<Result<_, _>>()?;
+        return Err(Error::NothingBeside { service: service.clone(), routes });
+    }
     let policy = policy(release, observed)?;
     let mut desired = Vec::new();
     for (version, header) in versions(release, record, &objects.routes) {
@@ -57,15 +83,10 @@ pub(crate) fn beside_http_routes(
             .extend(policy.as_ref().map(|policy| (Stage::Subsets, name.rule_object(plain, &host, policy))));
         let context = SiblingContext {
             name: &name.object(),
-            service: whole,
             versions: &[VersionRoute { header: &header, service: &own }],
-            gateways: &gateways,
-            grants: &[],
+            ..of_release
         };
         let routes = sibling_routes(&objects.routes, &context).map_err(Error::Siblings)?;
-        if routes.is_empty() {
-            return Err(Error::NothingBeside { service: service.clone() });
-        }
         desired.extend(routes.into_iter().map(|route| (Stage::Routes, route)));
     }
     desired.into_iter().map(|(stage, body)| object(stage, body, &record.metadata)).collect()
@@ -78,18 +99,24 @@ impl Observed {
     ///
     /// If a route of others cannot be repeated any more.
     pub fn outdated(&self, release: &ReleaseName, record: &Record) -> Result<Vec<Outdated>, Error> {
-        let GatewayApiObjects { service, routes, gateways } = &*self.gateway_api;
-        let gateways: Vec<ParentGateway> = gateways.iter().map(ParentGateway::read).collect();
-        let whole = WholeService { namespace: release.namespace.as_str(), name: &record.service.name };
-        let sources = routes.iter().filter(|route| leads_from(route, &gateways, whole)).chain(service);
+        let objects = &*self.gateway_api;
+        let gateways: Vec<ParentGateway> = objects.gateways.iter().map(ParentGateway::read).collect();
+        let context = SiblingContext {
+            name: "",
+            service: WholeService { namespace: release.namespace.as_str(), name: &record.service.name },
+            versions: &[],
+            gateways: &gateways,
+            grants: objects.grants.as_deref(),
+            namespaces: &objects.namespaces,
+        };
         let mut by = BTreeSet::new();
-        for source in sources {
+        for source in objects.leading(&context).1.into_iter().chain(&objects.service) {
             by.extend(Owners::of(source).others(&["spec"]).into_iter().map(str::to_owned));
         }
         let is_missing = |object: &Reference| {
             record.objects.iter().any(|(_, known)| known == object) && !self.objects.contains_key(object)
         };
-        let desired = beside_http_routes(release, record, self)?;
+        let desired = beside_routes(release, record, self)?;
         let differs = |object: &&Object| Change::to(object, self.objects.get(&object.reference)).is_some();
         let outdated = desired.iter().filter(|object| !is_missing(&object.reference)).filter(differs);
         Ok(outdated.map(|object| (object.reference.clone(), by.iter().cloned().collect())).collect())
@@ -119,22 +146,6 @@ fn routing_value(route: &Value) -> Option<String> {
 fn has_selector(service: &Value) -> bool {
     let selector = service.pointer("/spec/selector").and_then(Value::as_object);
     selector.is_some_and(|selector| !selector.is_empty())
-}
-
-/// Our routes are where the owner's are. Those of other namespaces are not written.
-fn check_namespaces(
-    routes: &[Value],
-    gateways: &[ParentGateway],
-    service: WholeService<'_>,
-) -> Result<(), Error> {
-    for route in routes.iter().filter(|route| leads_from(route, gateways, service)) {
-        let reference = Reference::of(route)?;
-        if reference.namespace != service.namespace {
-            let route = reference.to_string();
-            return Err(Error::ForeignRoute { route, namespace: service.namespace.to_owned() });
-        }
-    }
-    Ok(())
 }
 
 /// The settings that the plain Service has for the gateways, where they are not those of every Service of the namespace.
