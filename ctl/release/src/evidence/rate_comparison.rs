@@ -211,7 +211,7 @@ mod tests {
         let difference = |always_fail: usize| {
             let mut stable = [1; GROUPS];
             stable[..always_fail].fill(100);
-            difference_of([of_each_100([2; GROUPS], stable); 100])
+            difference_of(std::iter::repeat_n(of_each_100([2; GROUPS], stable), 100))
         };
         assert!((difference(0) - 0.01).abs() < 1e-6, "{}", difference(0));
         assert!((difference(4) - 0.01).abs() < 1e-6, "{}", difference(4));
@@ -251,7 +251,7 @@ mod tests {
     fn a_user_of_stable_who_fails_in_bursts_hides_no_worse_canary() {
         let stable = |failed: u64| from_fn(|group| if group == 7 { failed } else { 1 });
         let bursts =
-            (0..100u64).map(|at| of_each_100([5; GROUPS], stable(if at % 10 == 0 { 100 } else { 1 })));
+            (0..100_u64).map(|at| of_each_100([5; GROUPS], stable(if at % 10 == 0 { 100 } else { 1 })));
         let found = difference_of(bursts);
         assert!((found - 0.04).abs() < 1e-3, "{found}");
     }
