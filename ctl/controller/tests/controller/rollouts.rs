@@ -105,7 +105,7 @@ fn what_another_client_has_changed_is_repaired() {
         fixture.reconcile(&reconciler).await;
         let before = fixture.api.state().store.of_kind("DestinationRule").next().unwrap().clone();
         let name = before["metadata"]["name"].as_str().unwrap().to_owned();
-        fixture.api.state().store.remove("DestinationRule", &name);
+        fixture.api.state().remove("DestinationRule", &name);
         let owners = reconciler.affected(&before);
         assert_eq!(owners, ["shop/shop".parse().unwrap()], "the event names the release");
         fixture.reconcile(&reconciler).await;

@@ -241,6 +241,12 @@ impl State {
         self.push();
     }
 
+    /// Deletes an object, and lets istiod see it.
+    pub fn remove(&mut self, kind: &str, name: &str) {
+        self.store.remove(kind, name);
+        self.push();
+    }
+
     /// Puts an object there, as its owner would by `kubectl create`.
     pub fn create(&mut self, body: &Value) {
         self.store.create_as("kubectl-create", body);

@@ -122,13 +122,15 @@ pub(crate) fn faults(state: &State) -> Vec<String> {
     let leads = |rule: &&Value| rule["backendRefs"][0]["name"] == "shop";
     let rules = routes(state).flat_map(|route| route["spec"]["rules"].as_array().unwrap());
     let owners = rules.filter(leads).count();
+    let has_both_kinds = state.store.of_kind("GRPCRoute").next().is_some();
     let Some(config) = config(state) else { return faults };
     let Some(entry) = config.releases.get("shop/shop") else { return faults };
     let is_installed = state.store.find("HTTPRoute", "shop-canary.v1-00").is_some();
     for version in &entry.versions {
         let found = targets(state, version.routing.as_deref().unwrap());
-        // A canary without users: its objects are written one after the other.
-        let is_idle = version.role == Role::Canary && entry.weight == assignment::Weight::ZERO;
+        // A canary without users, beside routes of two kinds: its objects are written one after the other.
+        let is_idle =
+            has_both_kinds && version.role == Role::Canary && entry.weight == assignment::Weight::ZERO;
         let is_used = (is_installed || entry.weight > assignment::Weight::ZERO) && !is_idle;
         // Without any route of a version its users get the default: stable.
         if is_used && !found.is_empty() && found.len() < owners {

@@ -30,7 +30,7 @@ fn a_deleted_rule_is_named_by_the_status_and_by_a_promotion_that_writes_nothing(
         apply(&cluster, &release).await.unwrap();
         set_weight(&cluster, &release, "10").await.unwrap();
         assert_eq!(found(&cluster, &release).await, [""; 0]);
-        api.state().store.remove("DestinationRule", "shop-canary");
+        api.state().remove("DestinationRule", "shop-canary");
         let expected = "DestinationRule shop/shop-canary is missing: it was deleted";
         assert_eq!(found(&cluster, &release).await, [expected]);
         let before = history(&api);
