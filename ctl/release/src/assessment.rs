@@ -59,9 +59,7 @@ impl Evidence {
     ) -> Assessment {
         let mut kinds = self.numbers(None, criteria);
         kinds.extend(inner.iter().flat_map(|(name, inner)| inner.evidence.numbers(Some(name), criteria)));
-        let (later, now): (Vec<_>, Vec<_>) =
-            kinds.iter().partition(|kind| criteria.next_is_small && kind.may_be_logins());
-        let findings = now.into_iter().filter_map(KindNumbers::finding);
+        let findings = kinds.iter().filter_map(KindNumbers::finding);
         let ceilings = self.kinds().filter(|(kind, _)| kind.has_ceiling());
         let ceilings = ceilings.filter_map(|(kind, evidence)| above_ceiling(kind, evidence, criteria));
         let failures = findings.chain(ceilings).chain(restarted(&self.restarts, criteria));
@@ -69,8 +67,7 @@ impl Evidence {
         let found = failures.chain(silent).chain(too_little(&self.server_errors().step, criteria));
         // Of several with the same verdict the first is said.
         let worst = found.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
-        let reason = || later.first().map_or_else(|| not_worse(&kinds), ToString::to_string);
-        let (verdict, reason) = worst.unwrap_or_else(|| (EvidenceVerdict::Advance, reason()));
+        let (verdict, reason) = worst.unwrap_or_else(|| (EvidenceVerdict::Advance, not_worse(&kinds)));
         let (metrics, hooks) = (Vec::new(), Vec::new());
         Assessment { verdict, reason, kinds, restarts: self.restarts, metrics, hooks, train }
     }

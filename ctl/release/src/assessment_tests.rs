@@ -2,14 +2,8 @@ use super::*;
 use crate::evidence::{GROUPS, GroupCounts, IntervalCounts, RestartCount};
 use crate::spec::OptionalKinds;
 
-const CRITERIA: Criteria = Criteria {
-    false_alarm: 0.05,
-    max_errors: None,
-    min_responses: 300,
-    max_pod_restarts: 3,
-    kinds: 2,
-    next_is_small: false,
-};
+const CRITERIA: Criteria =
+    Criteria { false_alarm: 0.05, max_errors: None, min_responses: 300, max_pod_restarts: 3, kinds: 2 };
 const ALL: ProxyCoverage = ProxyCoverage { observed: 5, of: 5 };
 
 /// Counts that are spread evenly, with failures one in each of the first groups, around and around.
@@ -264,39 +258,29 @@ fn slow_responses_convict_from_a_point_more_on_and_do_not_count_for_the_ceiling(
     assert_eq!(evidence.assess(&ceiling, ALL).verdict, EvidenceVerdict::Advance);
 }
 
-/// 2 % of stable's responses lose the session, and so many of the canary's 16,000.
-fn lost(canary: usize, next_is_small: bool) -> Assessment {
-    let kinds = OptionalKinds { lost_sessions: true, ..OptionalKinds::default() };
-    let mut evidence = Evidence::new(kinds);
-    let responses = VersionCounts { canary: version(1_000, 0), stable: version(9_000, 0) };
-    evidence.add(&IntervalCounts { lost_sessions: responses, ..IntervalCounts::default() });
-    let counts = VersionCounts { canary: version(1_000, canary), stable: version(9_000, 2_880) };
-    for lost_sessions in (0..8).flat_map(|_| in_ten(&counts)) {
-        let server_errors = VersionCounts { canary: version(100, 0), stable: version(900, 0) };
-        evidence.add(&IntervalCounts { server_errors, lost_sessions, ..IntervalCounts::default() });
-    }
-    evidence.assess(&Criteria { kinds: 3, next_is_small, ..CRITERIA }, ALL)
-}
-
 #[test]
-fn lost_sessions_that_twice_as_many_logins_explain_wait_for_a_person_once_many_users_are_on_the_canary() {
-    use EvidenceVerdict::{Advance, Hold, Rollback};
-    for (canary, next_is_small, verdict, speaks_against) in [
-        (320, false, Advance, false),
-        (320, true, Advance, false),
-        (640, false, Hold, true),
-        (640, true, Advance, true),
-        (1_280, false, Rollback, true),
-        (1_280, true, Rollback, true),
-    ] {
-        let found = lost(canary, next_is_small);
-        assert_eq!((found.verdict, found.speaks_against()), (verdict, speaks_against), "{}", found.reason);
-        let says_twice =
-            found.reason.contains("times if it loses more than twice as many, which is needed, too");
-        assert_eq!(says_twice, canary == 640, "what decides is said: {}", found.reason);
-    }
-    let found = lost(1_280, false);
-    assert!(found.reason.ends_with("(rollback at 60)"), "three kinds share the alarms: {}", found.reason);
+fn twice_as_many_lost_sessions_as_of_stable_may_be_logins_so_that_a_person_decides() {
+    let kinds = OptionalKinds { lost_sessions: true, ..OptionalKinds::default() };
+    let assessed = |lost: usize| {
+        let mut evidence = Evidence::new(kinds);
+        let responses = VersionCounts { canary: version(1_000, 0), stable: version(9_000, 0) };
+        evidence.add(&IntervalCounts { lost_sessions: responses, ..IntervalCounts::default() });
+        let counts = VersionCounts { canary: version(1_000, lost), stable: version(9_000, 2_880) };
+        for lost_sessions in (0..8).flat_map(|_| in_ten(&counts)) {
+            let server_errors = VersionCounts { canary: version(100, 0), stable: version(900, 0) };
+            evidence.add(&IntervalCounts { server_errors, lost_sessions, ..IntervalCounts::default() });
+        }
+        evidence.assess(&Criteria { kinds: 3, ..CRITERIA }, ALL)
+    };
+    // 2 % of stable.
+    assert_eq!(assessed(320).verdict, EvidenceVerdict::Advance);
+    let twice = assessed(640);
+    assert_eq!(twice.verdict, EvidenceVerdict::Hold, "{}", twice.reason);
+    assert!(twice.reason.contains("if it loses more than twice as many"), "{}", twice.reason);
+    assert!(twice.speaks_against());
+    let more = assessed(1_280);
+    assert_eq!(more.verdict, EvidenceVerdict::Rollback, "{}", more.reason);
+    assert!(more.reason.ends_with("(rollback at 60)"), "{}", more.reason);
 }
 
 #[test]

@@ -22,9 +22,6 @@ pub struct Criteria {
     pub max_pod_restarts: u64,
     /// The number of kinds of failure that are judged, of all releases together: each has its part of the false alarms.
     pub kinds: u64,
-    /// Whether few users are on the canary in the next step: lost sessions that may be logins do not keep the rollout from it, because more users
-    /// tell one from the other.
-    pub next_is_small: bool,
 }
 
 /// The proxies that took part in the last interval, and those that serve the release.
@@ -68,7 +65,7 @@ pub struct KindNumbers {
     /// The same if the canary loses more than twice as many sessions: only then it is rolled back for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence_of_more_than_twice: Option<f64>,
-    /// The canary's rate of failures minus stable's, at the same time, less 2.5 standard errors.
+    /// The canary's rate of failures minus stable's, at the same time.
     pub difference: f64,
     /// The ratio of the failure rates, canary to stable; nothing if one of both had no failure.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,7 +123,7 @@ pub(crate) type Found = (EvidenceVerdict, String);
 impl KindNumbers {
     /// Whether it reaches the hold line.
     pub(crate) fn is_against(&self) -> bool {
-        self.verdict().is_some()
+        self.finding().is_some()
     }
 
     /// `5xx`, or `shop/api: 5xx` of another release.
@@ -152,28 +149,22 @@ impl KindNumbers {
         Some(format!("{ratio}at least {users} met one"))
     }
 
-    /// The evidence that decides about a rollback: of lost sessions the smaller one, because both are needed.
-    fn decisive(&self) -> f64 {
-        self.evidence_of_more_than_twice.map_or(self.evidence, |evidence| evidence.min(self.evidence))
-    }
-
-    /// Whether something speaks against the canary that twice as many logins by GET would explain.
-    pub(crate) fn may_be_logins(&self) -> bool {
-        self.verdict() == Some(EvidenceVerdict::Hold) && self.decisive() < self.evidence
+    /// Whether there may be no more lost sessions than twice as many logins by GET would make.
+    fn may_be_logins(&self) -> bool {
+        self.evidence_of_more_than_twice.is_some_and(|evidence| evidence < self.rollback_at)
     }
 
     /// The finding of this kind of failure against the canary.
     pub(crate) fn finding(&self) -> Option<Found> {
-        self.verdict().map(|verdict| (verdict, self.to_string()))
-    }
-
-    fn verdict(&self) -> Option<EvidenceVerdict> {
-        if self.difference < self.kind.least_difference() {
-            return None;
-        }
-        let is_certain = self.decisive() >= self.rollback_at;
-        let may_be = self.evidence >= self.rollback_at * HOLD;
-        is_certain.then_some(EvidenceVerdict::Rollback).or(may_be.then_some(EvidenceVerdict::Hold))
+        let is_worse = self.difference >= self.kind.least_difference();
+        let verdict = match self.evidence {
+            evidence if is_worse && evidence >= self.rollback_at && !self.may_be_logins() => {
+                EvidenceVerdict::Rollback
+            }
+            evidence if is_worse && evidence >= self.rollback_at * HOLD => EvidenceVerdict::Hold,
+            _ => return None,
+        };
+        Some((verdict, self.to_string()))
     }
 }
 
@@ -197,9 +188,9 @@ impl fmt::Display for KindNumbers {
             times(*evidence),
         )?;
         match evidence_of_more_than_twice {
-            Some(of_twice) if self.may_be_logins() => write!(
+            Some(of_twice) if *evidence >= *rollback_at && self.may_be_logins() => write!(
                 f,
-                "; {} times if it loses more than twice as many, which is needed, too: a login by GET looks the same",
+                "; {} times if it loses more than twice as many: a login by GET looks the same, so that a person decides",
                 times(*of_twice)
             ),
             _ => Ok(()),

@@ -99,14 +99,8 @@ fn mean_of_poisson(mean: f64, of: impl Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::*;
 
-    const ONE_KIND: Criteria = Criteria {
-        false_alarm: 0.05,
-        max_errors: None,
-        min_responses: 300,
-        max_pod_restarts: 3,
-        kinds: 1,
-        next_is_small: false,
-    };
+    const ONE_KIND: Criteria =
+        Criteria { false_alarm: 0.05, max_errors: None, min_responses: 300, max_pod_restarts: 3, kinds: 1 };
 
     fn forecast(responses_per_second: f64, canary_share: f64, stable_rate: f64) -> Forecast {
         Forecast { responses_per_second, canary_share, stable_rate, spread: 1.0 }

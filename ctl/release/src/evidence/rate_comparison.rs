@@ -3,26 +3,20 @@
 //! The difference leaves out the groups in which stable is worst: a user of stable who always fails makes stable's rate higher than that of a canary
 //! which fails more for everybody else.
 //!
-//! A difference counts less 2.5 standard errors. They come from what the difference varies from interval to interval beyond single failures. So a
-//! few intervals in which many requests fail together, as in pauses of a pod, are few events and not many failures.
-//!
 //! # Source
 //! S. Greenland and J. Robins, "Estimation of a common effect parameter from sparse follow-up data", Biometrics 41 (1985).
 
 use super::{GROUPS, ResponseCount, VersionCounts};
 use crate::stats::as_f64;
 use serde::{Deserialize, Serialize};
-use std::array::from_fn;
 use std::iter::zip;
 
 /// Half of the width of a normal 95 % interval, in standard errors.
 const WIDTH: f64 = 1.96;
-/// The standard errors by which a difference is smaller.
-const ERRORS: f64 = 2.5;
 /// Thousandths of a response.
 const MILLI: f64 = 1e3;
 
-/// The groups that a difference leaves out, and those on each side that say no more of its variation than the next one.
+/// The groups that a difference leaves out.
 const LEFT_OUT: usize = 4;
 
 /// Sums over the intervals in which both versions had responses, in thousandths of a response: a record that was written and read again is equal
@@ -42,13 +36,6 @@ pub(super) struct RateRatios {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct RateDifferences([[i64; 2]; GROUPS]);
-
-/// The variation of the difference from interval to interval, beyond that of single failures: of the intervals' numerators the sum of the squares
-/// less one failure each, and the sum, both in thousandths, and the number of intervals. A change of the weight is
-/// variation, too.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(super) struct Variation([i64; 3]);
 
 /// The ratio of the canary's failure rate to stable's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -94,51 +81,19 @@ impl RateRatios {
     }
 }
 
-/// The difference of each group in an interval: its numerator and its denominator. Zeros where a version had no response.
-fn differences(interval: &VersionCounts) -> [[f64; 2]; GROUPS] {
-    let mut both = zip(interval.canary.groups(), interval.stable.groups());
-    from_fn(|_| {
-        let (canary, stable) = both.next().unwrap_or_default();
-        shares(canary, stable).map_or([0.0; 2], |[of_canary, of_stable, all]| {
-            let failed = as_f64(canary.failed) * of_stable - as_f64(stable.failed) * of_canary;
-            [failed, all * of_canary * of_stable]
-        })
-    })
-}
-
-impl Variation {
-    /// Adds an interval in which the weight did not change. One user is no variation: a group says one failure more, or less, than the fifth
-    /// group from its end at most.
-    pub(super) fn add(&mut self, interval: &VersionCounts) {
-        let mut said = differences(interval).map(|[failed, _]| failed);
-        said.sort_by(f64::total_cmp);
-        let nth = |index: usize| said.get(index).copied().unwrap_or_default();
-        let (least, most) = (nth(LEFT_OUT) - 1.0, nth(GROUPS - 1 - LEFT_OUT) + 1.0);
-        let failed: f64 = said.iter().map(|said| said.clamp(least, most)).sum();
-        let [squares, sum, intervals] = &mut self.0;
-        add(squares, failed.abs() * (failed.abs() - 1.0).max(0.0));
-        add(sum, failed);
-        *intervals = intervals.saturating_add(1);
-    }
-
-    /// The standard error of the difference's numerator, in thousandths of a response.
-    fn standard_error(self) -> f64 {
-        let [squares, sum, intervals] = self.0.map(signed);
-        (squares * MILLI - sum.powi(2) / intervals.max(1.0)).max(0.0).sqrt()
-    }
-}
-
 impl RateDifferences {
     /// Adds an interval in which the weight did not change.
     pub(super) fn add(&mut self, interval: &VersionCounts) {
-        for (sums, said) in zip(&mut self.0, differences(interval)) {
-            zip(sums, said).for_each(|(sum, said)| add(sum, said));
+        let both = zip(interval.canary.groups(), interval.stable.groups());
+        for ([difference, responses], (canary, stable)) in zip(&mut self.0, both) {
+            let Some([of_canary, of_stable, all]) = shares(canary, stable) else { continue };
+            add(difference, as_f64(canary.failed) * of_stable - as_f64(stable.failed) * of_canary);
+            add(responses, all * of_canary * of_stable);
         }
     }
 
-    /// The canary's rate minus stable's, less 2.5 standard errors, without the groups in which it is least; 0 where both were never seen in one
-    /// interval.
-    pub(super) fn difference(&self, variation: Variation) -> f64 {
+    /// The canary's rate minus stable's, without the groups in which it is least; 0 where both were never seen in one interval.
+    pub(super) fn difference(&self) -> f64 {
         let mut groups: Vec<[f64; 2]> =
             self.0.iter().filter(|[_, responses]| *responses > 0).map(|sums| sums.map(signed)).collect();
         groups.sort_by(|[one, of_one], [other, of_other]| (other / of_other).total_cmp(&(one / of_one)));
@@ -146,7 +101,7 @@ impl RateDifferences {
         let [difference, responses] = groups
             .iter()
             .fold([0.0; 2], |[sum, all], [difference, responses]| [sum + difference, all + responses]);
-        if responses > 0.0 { (difference - ERRORS * variation.standard_error()) / responses } else { 0.0 }
+        if responses > 0.0 { difference / responses } else { 0.0 }
     }
 }
 
@@ -191,68 +146,21 @@ mod tests {
         assert_eq!(ratio_of([5, 100], [0, 0], 1.0), None);
     }
 
-    /// The difference after intervals with so many responses and failures of each group of both versions.
-    fn difference_of(intervals: impl IntoIterator<Item = VersionCounts>) -> f64 {
-        let (mut sums, mut variation) = (RateDifferences::default(), Variation::default());
-        for interval in intervals {
-            sums.add(&interval);
-            variation.add(&interval);
-        }
-        sums.difference(variation)
-    }
-
-    fn of_each_100(canary: [u64; GROUPS], stable: [u64; GROUPS]) -> VersionCounts {
-        let counts = |failed| GroupCounts::new([100; GROUPS], failed);
-        VersionCounts { canary: counts(canary), stable: counts(stable) }
-    }
-
     #[test]
     fn four_groups_of_stable_that_always_fail_do_not_make_a_worse_canary_better() {
         let difference = |always_fail: usize| {
             let mut stable = [1; GROUPS];
             stable[..always_fail].fill(100);
-            difference_of(std::iter::repeat_n(of_each_100([2; GROUPS], stable), 100))
+            let mut sums = RateDifferences::default();
+            sums.add(&VersionCounts {
+                canary: GroupCounts::new([100; GROUPS], [2; GROUPS]),
+                stable: GroupCounts::new([100; GROUPS], stable),
+            });
+            sums.difference()
         };
         assert!((difference(0) - 0.01).abs() < 1e-6, "{}", difference(0));
         assert!((difference(4) - 0.01).abs() < 1e-6, "{}", difference(4));
         assert!(difference(5) < 0.0, "{}", difference(5));
-        assert!(difference_of([]) == 0.0);
-    }
-
-    /// The difference in thousandths, where the canary's groups fail so often in every n-th of a hundred intervals.
-    fn thousandths(canary: [u64; GROUPS], every: u64) -> f64 {
-        let of_canary = |at: u64| if at.is_multiple_of(every) { canary } else { [0; GROUPS] };
-        1e3 * difference_of((0..100).map(|at| of_each_100(of_canary(at), [0; GROUPS])))
-    }
-
-    #[test]
-    fn as_many_failures_are_a_smaller_difference_the_fewer_the_intervals_in_which_they_come() {
-        for (in_each_group, every, expected) in
-            [(1, 1, 10.0), (2, 2, 6.9), (4, 4, 4.3), (10, 10, 0.1), (25, 25, -6.3), (100, 100, -23.1)]
-        {
-            let found = thousandths([in_each_group; GROUPS], every);
-            assert!((found - expected).abs() < 0.05, "{in_each_group} in each {every}.: {found}");
-        }
-    }
-
-    #[test]
-    fn single_failures_and_those_of_one_user_count_as_they_are() {
-        for (name, failed, every, expected) in [
-            ("a failure now and then", 1, 25, 2.0 / 60.0),
-            ("a failure in each interval", 1, 1, 50.0 / 60.0),
-            ("a user who always fails", 100, 1, 5_000.0 / 60.0),
-        ] {
-            let found = thousandths(from_fn(|group| if group == 7 { failed } else { 0 }), every);
-            assert!((found - expected).abs() < 1e-3, "{name}: {found}, not {expected}");
-        }
-    }
-
-    #[test]
-    fn a_user_of_stable_who_fails_in_bursts_hides_no_worse_canary() {
-        let stable = |failed: u64| from_fn(|group| if group == 7 { failed } else { 1 });
-        let bursts =
-            (0..100_u64).map(|at| of_each_100([5; GROUPS], stable(if at % 10 == 0 { 100 } else { 1 })));
-        let found = difference_of(bursts);
-        assert!((found - 0.04).abs() < 1e-3, "{found}");
+        assert!(RateDifferences::default().difference() == 0.0);
     }
 }

@@ -7,7 +7,7 @@
 //! have to win it back. So the other half is bet in parts, a new one each hour; what a part has become by the end of its hour is kept.
 
 use super::group_ratios::{GroupRatios, Moment};
-use super::rate_comparison::{RateDifferences, RateRatios, Variation};
+use super::rate_comparison::{RateDifferences, RateRatios};
 use super::spread::dispersion;
 use super::{LogRatio, RateRatio, VersionCounts, sum_of_exp};
 use serde::{Deserialize, Serialize};
@@ -47,8 +47,6 @@ pub struct SequentialTest {
 struct Bet {
     ratios: GroupRatios,
     differences: RateDifferences,
-    #[serde(default)]
-    variation: Variation,
 }
 
 impl SequentialTest {
@@ -105,10 +103,10 @@ impl SequentialTest {
         0.5 / (f64::from(self.hours) + 2.0)
     }
 
-    /// The rate of failures of the canary minus that of stable, as they were at the same time, without the user groups in which stable is worst
-    /// and less 2.5 standard errors: of the rollout, or of this hour where it is larger. 0 where both were never seen in one interval.
+    /// The rate of failures of the canary minus that of stable, as they were at the same time, without the user groups in which stable is worst:
+    /// of the rollout, or of this hour where it is larger. 0 where both were never seen in one interval.
     pub fn rate_difference(&self) -> f64 {
-        f64::max(self.rollout.difference(), self.hour.difference())
+        f64::max(self.rollout.differences.difference(), self.hour.differences.difference())
     }
 
     /// The ratio of the failure rates, canary to stable, at the same time, over the rollout. `None` if one of both
@@ -132,14 +130,6 @@ impl Bet {
     fn add(&mut self, moment: Moment, interval: &VersionCounts, step: &VersionCounts) {
         self.ratios.add(moment, interval, step);
         self.differences.add(interval);
-        // What the end of a pod says is bounded by the number of pods.
-        if moment == Moment::Usual {
-            self.variation.add(interval);
-        }
-    }
-
-    fn difference(&self) -> f64 {
-        self.differences.difference(self.variation)
     }
 }
 

@@ -169,9 +169,21 @@ fn the_difference_of_rates_is_that_of_the_same_time() {
     let test = test_of(&[incident, after]);
     let (canary, stable) = (test.counts().canary.total().rate(), test.counts().stable.total().rate());
     assert!(canary < stable, "{canary} {stable}");
-    let difference = |variation| test.rollout.differences.difference(variation);
-    assert!(difference(Variation::default()) > 0.009, "{}", difference(Variation::default()));
-    assert!(difference(test.rollout.variation) < 0.0, "two intervals are no rate: {test:?}");
+    assert!(test.rate_difference() > 0.009, "{}", test.rate_difference());
+}
+
+/// A short plan of 10, 25 and 50 %, in which the canary forgets an eighth of the sessions. Were it a small difference, it would be promoted.
+#[test]
+fn the_difference_is_as_large_while_few_intervals_raise_the_weight() {
+    let interval = |each_canary: u64, each_stable: u64, lost: u64| VersionCounts {
+        canary: GroupCounts::new([each_canary; GROUPS], [lost; GROUPS]),
+        stable: GroupCounts::new([each_stable; GROUPS], [0; GROUPS]),
+    };
+    let mut test = SequentialTest::default();
+    for (canary, stable, lost) in [(8, 72, 1), (8, 72, 1), (24, 72, 3), (16, 48, 2), (48, 48, 6), (8, 8, 1)] {
+        add(&mut test, &interval(canary, stable, lost));
+        assert!(test.rate_difference() > 0.1, "{}", test.rate_difference());
+    }
 }
 
 #[test]

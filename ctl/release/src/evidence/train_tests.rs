@@ -4,14 +4,8 @@ use crate::evidence::{Criteria, EvidenceVerdict, GROUPS, GroupCounts, IntervalCo
 use std::collections::BTreeMap;
 
 /// Two kinds of failure of each of two releases.
-const CRITERIA: Criteria = Criteria {
-    false_alarm: 0.05,
-    max_errors: None,
-    min_responses: 300,
-    max_pod_restarts: 3,
-    kinds: 4,
-    next_is_small: false,
-};
+const CRITERIA: Criteria =
+    Criteria { false_alarm: 0.05, max_errors: None, min_responses: 300, max_pod_restarts: 3, kinds: 4 };
 const ALL: ProxyCoverage = ProxyCoverage { observed: 5, of: 5 };
 
 /// Ten intervals with together so many responses of each user group, of which so many fail in each of the first groups, one in an interval.

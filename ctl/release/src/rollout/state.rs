@@ -14,9 +14,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The weight, in basis points, up to which a rollout goes on while lost sessions may be logins: at 1 % it takes hours to tell one from the other.
-const SMALL: u16 = 2_500;
-
 /// A rollout. Plan and policy are those of the file at its start: an edit of the file changes the next one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -181,13 +178,7 @@ impl Rollout {
             min_responses: min_responses.unwrap_or(policy.min_responses),
             max_pod_restarts: policy.max_pod_restarts,
             kinds: policy.failure_kinds() + self.inner_kinds(),
-            next_is_small: self.next_step().is_some_and(|step| step.weight.basis_points() <= SMALL),
         }
-    }
-
-    /// The step after the one that it is at.
-    fn next_step(&self) -> Option<&RolloutStep> {
-        self.plan.get(self.step.as_ref()?.index + 1)
     }
 }
 

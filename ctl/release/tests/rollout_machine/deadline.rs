@@ -7,14 +7,8 @@ use canary_release::evidence::{
 };
 use canary_release::rollout::{Ending, RolloutAction, RolloutPhase};
 
-pub(crate) const HOLD_CRITERIA: Criteria = Criteria {
-    false_alarm: 0.05,
-    max_errors: None,
-    min_responses: 300,
-    max_pod_restarts: 3,
-    kinds: 2,
-    next_is_small: false,
-};
+pub(crate) const HOLD_CRITERIA: Criteria =
+    Criteria { false_alarm: 0.05, max_errors: None, min_responses: 300, max_pod_restarts: 3, kinds: 2 };
 
 /// Of the canary, in three groups: enough for a hold.
 pub(crate) fn three_failures() -> Evidence {

@@ -9,7 +9,6 @@ mod earlier_records;
 mod fixture;
 mod fuses;
 mod hooks;
-mod logins;
 mod max_held;
 mod metrics;
 mod scaled_down;

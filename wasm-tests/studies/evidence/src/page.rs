@@ -33,11 +33,10 @@ Requests of one user fail together, which such a test does not know. So what one
 * **A user.** Users are counted in 16 groups (four bits of the identity), each compared with its own group of stable. A group says e^1.5 times likelier at most, so
   one user convicts no canary. It says a tenth as likely at least, so one user of stable who always fails hides no bad canary.
 * **A moment.** An interval says twice as likely at most, or what its first failure says: a pod that pauses for three seconds is one event.
-  The difference of both rates counts less 2.5 standard errors, which are the larger the more failures come together in few intervals: a few pauses of one pod make no rate.
 * **The end of a pod.** Its users lose their sessions one after another, in many intervals. For ten minutes lost sessions of the canary count in one interval for each of its
   pods that has ended. That interval says as much as the share of the canary in the pods allows: twice as likely where both versions have as many.
 * **A login.** A login by GET sets another session cookie, as a response does that has lost the session. So a canary is rolled back for lost sessions only if the evidence is
-  as large that it loses *more than twice* as many. Below that the rollout goes on to steps of at most 25 % of the users, where more sessions tell one from the other. Then it is held, and a person decides.
+  as large that it loses *more than twice* as many. Below that it is held, and a person decides.
 * **A day.** Half of the stake is bet in parts, one each hour, so that the second day is guarded as the first.
 * **Clusters.** The logarithm is divided by how much more failures of stable cluster by group than chance explains, without stable's four worst groups.
 
@@ -62,13 +61,13 @@ const LIMITS: &str = "## What a rollout cannot see
 | wrong content with status 200, an empty page | no | a hook that looks at the page, or a metric of the application |
 | a session that is lost while its cookie stays as it is, and a redirect to the login | no | let the application delete or renew the cookie; `clientErrors: true` where it answers 401 |
 | a session that is lost on a POST | no: a login is a POST that changes the session, too | |
-| whether a GET that changes the session is a login or a loss | no: cookies and status are the same, and users who lose sessions silently log in more often, too. Up to about twice as many hold the rollout at 25 % of the users, and no more | a person: `rollout promote`, or `lostSessions: false`; logins by POST |
+| whether a GET that changes the session is a login or a loss | no: cookies and status are the same, and users who lose sessions silently log in more often, too. Up to about twice as many hold the rollout, and no more | a person: `rollout promote`, or `lostSessions: false`; logins by POST |
 | sessions that are lost by less than 0.25 points of the responses | no | |
 | sessions that end earlier, but later than a step lasts | no: only sessions of the present step are compared | a longer last step |
 | another sign key of sessions where sessions stay on their version | no: none meets it before the promotion | `stickiness: user` with `lostSessions: true` |
 | sessions that end with few pods of the canary | as one event for each pod that ends: about seven of them, where both versions have as many pods. Fewer than 95 % are found where they end each ten minutes: a pod of stable may have ended as well | sessions that outlive the pod |
 | sessions that the canary's code loses, within ten minutes after one of its pods has ended | as part of that event; later, as ever | |
-| that a pod of the canary pauses now and then | hardly: a pause is one event, and few events make no rate. Pauses that fail less than 0.1 points of the responses are not seen, and more of them late | alerts of the application |
+| whether a pod of the canary pauses by chance more often than the others | no: a pause is one event, and some eight of them are evidence enough. Where one of nine pauses for 3 s each ten minutes, 10 % are rolled back at 200 requests/s, in which the canary failed twice as often as stable | `onFailure: hold` |
 | lost sessions in the hour in which a pod of stable has ended with its sessions | hardly: stable has lost far more | sessions that outlive the pod |
 | sessions that end though no pod does, as those of a cache that only the canary uses | as the canary's fault | |
 | a response that its version breaks off after its headers | as *5xx*, unless its client has left | |

@@ -1,7 +1,6 @@
 //! Since when the evidence holds a rollout.
 
 use crate::assessment::Assessment;
-use crate::evidence::EvidenceVerdict;
 use crate::record::Record;
 use jiff::Timestamp;
 
@@ -10,8 +9,7 @@ impl Record {
     /// whether the record has changed.
     pub fn note_held(&mut self, assessment: &Assessment, now: Timestamp) -> bool {
         let Some(rollout) = self.rollout.as_mut().filter(|rollout| rollout.is_active()) else { return false };
-        let stops = assessment.verdict >= EvidenceVerdict::Hold && assessment.speaks_against();
-        let is_held = rollout.suspended.is_none() && stops;
+        let is_held = rollout.suspended.is_none() && assessment.speaks_against();
         // A time that is ahead of the clock would make the hold longer.
         let since = is_held.then(|| rollout.held_since.map_or(now, |since| since.min(now)));
         let has_changed = rollout.held_since != since;
